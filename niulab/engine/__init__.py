@@ -1,0 +1,1 @@
+"""The game: cards, rules as data, ranking, wagers, dealing and settlement."""

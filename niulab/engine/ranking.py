@@ -1,0 +1,275 @@
+"""Ranks of many hands at once, for any rule set.
+
+A rank depends on the five card ranks, the setting and, for a few specials, the suits; so one
+table over the 6,188 multisets of five ranks and one over the 1,024 suit tuples serve every hand.
+Hands are rows of five card ids in ascending order; split ``k`` puts the cards at ``hands.SPLITS[k]`` in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, reduce
+from itertools import combinations_with_replacement, product
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from niulab.engine.cards import HAND_SIZE, N_CARDS
+from niulab.engine.hands import SPLITS, card_key
+from niulab.engine.rules.model import RuleSet
+from niulab.engine.specials import FRONT_PREDICATES, PREDICATES, Predicate
+
+__all__ = [
+    "NO_OPTION",
+    "Ranker",
+    "all_hands",
+    "all_multisets",
+    "hand_index",
+    "hand_weights",
+    "n_hands",
+    "ranker",
+]
+
+NO_OPTION = 255
+"""Fills rows of ``Ranker.options`` beyond a hand's last option."""
+_COLEX = np.array([[comb(n, k) for k in range(6)] for n in range(58)], dtype=np.int64)
+_RANK_COLEX = np.array(  # [place in the hand, card id]; 6,188 rows fit 16 bits
+    [[comb(card // 4 + k, k + 1) for card in range(N_CARDS)] for k in range(HAND_SIZE)],
+    dtype=np.int16,
+)
+
+
+def n_hands(*, multi: bool = False) -> int:
+    """Number of five-card hands by card ids: 2,598,960, or 3,819,816 multisets for several decks."""
+    return comb(56, 5) if multi else comb(52, 5)
+
+
+@lru_cache(maxsize=2)
+def all_hands(*, multi: bool = False) -> NDArray[np.uint8]:
+    """Every hand in colexicographic order: uint8 (n, 5), ascending ids in each row, read-only."""
+    hands = all_multisets(HAND_SIZE, multi=multi)
+    hands.setflags(write=False)
+    return hands
+
+
+def all_multisets(size: int, *, multi: bool = False) -> NDArray[np.uint8]:
+    """Every set (``multi``: multiset) of ``size`` card ids in colexicographic order; uint8 (n, size)."""
+    sets = np.zeros((1, 0), dtype=np.uint8)
+    for width in range(1, size + 1):
+        sets = _extend(sets, width, shift=int(multi))
+    return sets
+
+
+def _extend(smaller: NDArray[np.uint8], size: int, *, shift: int) -> NDArray[np.uint8]:
+    """Append a top card to all smaller hands: those below it (or up to it) form a prefix."""
+    parts = []
+    for top in range(N_CARDS):
+        # smaller hands use ids < top (one deck) or <= top (several): a prefix in colex order
+        ids = top + shift
+        count = comb(ids + shift * (size - 2), size - 1) if size > 1 else 1
+        block = np.empty((count, size), dtype=np.uint8)
+        block[:, :-1] = smaller[:count]
+        block[:, -1] = top
+        parts.append(block)
+    return np.concatenate(parts)
+
+
+def hand_index(hands: NDArray[np.integer], *, multi: bool = False) -> NDArray[np.int64]:
+    """Row of each ascending hand in ``all_hands(multi=multi)``; hands (n, 5), result int64 (n,)."""
+    index = np.zeros(len(hands), dtype=np.int64)
+    for k in range(5):
+        index += _COLEX[hands[:, k].astype(np.int64) + (k if multi else 0), k + 1]
+    return index
+
+
+def hand_weights(hands: NDArray[np.uint8], composition: Sequence[int]) -> NDArray[np.int64]:
+    """How many physical hands of a shoe each row stands for: prod C(n_c, m_c); int64 (n,).
+
+    ``composition`` gives the copies n_c of each card id 0..51; rows are ascending, any width.
+    """
+    copies = np.asarray(composition, dtype=np.int64)
+    ways = np.ones(len(hands), dtype=np.int64)
+    run = np.zeros(len(hands), dtype=np.int64)
+    for k in range(hands.shape[1]):
+        if k:
+            run = np.where(hands[:, k] == hands[:, k - 1], run + 1, 0)
+        ways = ways * np.maximum(copies[hands[:, k]] - run, 0) // (run + 1)
+    return ways
+
+
+def _multiset_index(hands: NDArray[np.uint8]) -> NDArray[np.int16]:
+    """Row of each ascending hand's ranks among the multisets of ranks in colex order; (n,)."""
+    index: NDArray[np.int16] = _RANK_COLEX[0][hands[:, 0]]
+    for k in range(1, HAND_SIZE):
+        index += _RANK_COLEX[k][hands[:, k]]
+    return index
+
+
+class Ranker:
+    """Tables of one ranking; ask ``ranker(rules)`` for the cached one."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules = rules
+        self.n_ranks = len(rules.ranks)
+        multisets = np.array(
+            sorted(combinations_with_replacement(range(13), 5), key=lambda m: m[::-1]),
+            dtype=np.uint8,
+        )
+        self._splits = _split_table(multisets, rules)
+        self._suited = [
+            (index, _Tabulated(PREDICATES[special.predicate], multisets))
+            for index, special in enumerate(rules.specials, start=11)
+            if not special.is_front and PREDICATES[special.predicate].by_suits is not None
+        ]
+        self._events = [_Tabulated(PREDICATES[name], multisets) for name in rules.events]
+        self.card_keys = np.array(
+            [card_key(card, rules.order) for card in range(52)], dtype=np.uint8
+        )
+
+    def split_ranks(self, hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Rank index of every setting; hands (n, 5) ascending, result uint8 (n, 10)."""
+        multiset = _multiset_index(hands)
+        result = self._splits[multiset]
+        for index, condition in self._suited:
+            holds = condition(hands, multiset)
+            result[holds] = np.maximum(result[holds], index)
+        return result
+
+    def options(self, hands: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Distinct ranks a hand can be set to, best first, 255 for none (n, k), and which of them
+        each of the ten settings is (n, 10)."""
+        multiset = _multiset_index(hands)
+        options, option_of = _distinct(self._splits)
+        if not self._suited:
+            return options[multiset], option_of[multiset]
+        return _distinct(self.split_ranks(hands))
+
+    def best_ranks(self, hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Rank index of the best setting; hands (n, 5) ascending, result uint8 (n,)."""
+        multiset = _multiset_index(hands)
+        result: NDArray[np.uint8] = self._splits.max(axis=1)[multiset]
+        for index, condition in self._suited:
+            holds = condition(hands, multiset)
+            result[holds] = np.maximum(result[holds], index)
+        return result
+
+    def events(self, hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Event mask of each hand (bit i: ``rules.events[i]`` holds); uint8 (n,)."""
+        masks = np.zeros(len(hands), dtype=np.uint8)
+        if self._events:
+            multiset = _multiset_index(hands)
+            for bit, condition in enumerate(self._events):
+                masks |= condition(hands, multiset).astype(np.uint8) << bit
+        return masks
+
+    def tie_keys(self, hands: NDArray[np.uint8], ranks: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Tie-break key of each hand at its rank (``hands.tie_key``); int64 (n,)."""
+        order = self.rules.order
+        keys = self._keys_of_mode(hands, order.tie_break)
+        if order.high_card_tie_break is not None:
+            high = ranks == 0
+            keys[high] = self._keys_of_mode(hands[high], order.high_card_tie_break)
+        return keys
+
+    def _keys_of_mode(self, hands: NDArray[np.uint8], mode: str) -> NDArray[np.int64]:
+        if mode in {"push", "dealer"}:
+            return np.zeros(len(hands), dtype=np.int64)
+        if mode in {"high_card_then_suit", "suit_first"}:
+            columns = (self.card_keys[hands[:, k]] for k in range(HAND_SIZE))
+            top = reduce(np.maximum, columns).astype(np.int64)
+            return top if mode == "high_card_then_suit" else 13 * (top % 4) + top // 4
+        keys = np.sort(self.card_keys[hands], axis=1)[:, ::-1].astype(np.int64)
+        if mode == "card_by_card":
+            return _digits(keys, 52)
+        heights = keys // 4
+        return _pair_digits(heights) * 13**5 + _digits(heights, 13)
+
+
+def _digits(values: NDArray[np.int64], base: int) -> NDArray[np.int64]:
+    total = np.zeros(len(values), dtype=np.int64)
+    for column in values.T:
+        total = total * base + column
+    return total
+
+
+def _pair_digits(heights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number of paired heights of descending rows, then these from the highest, plus one; base 14."""
+    total = np.zeros(len(heights), dtype=np.int64)
+    n_found = np.zeros(len(heights), dtype=np.int64)
+    for k in range(4):
+        starts = heights[:, k] == heights[:, k + 1]
+        if k:
+            starts &= heights[:, k - 1] != heights[:, k]
+        total = np.where(starts, total * 14 + heights[:, k] + 1, total)
+        n_found += starts
+    return n_found * 14**2 + np.where(n_found == 1, total * 14, total)
+
+
+def _distinct(splits: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Distinct values of each row, highest first, padded with 255, and where each entry went."""
+    descending = -np.sort(-splits.astype(np.int16), axis=1)
+    is_new = np.ones_like(descending, dtype=np.bool_)
+    is_new[:, 1:] = descending[:, 1:] != descending[:, :-1]
+    place = is_new.cumsum(axis=1) - 1
+    options = np.full((len(splits), int(place.max(initial=0)) + 1), NO_OPTION, dtype=np.uint8)
+    rows = np.arange(len(splits))[:, None]
+    options[rows, place] = descending
+    option_of = (splits[:, :, None] == options[:, None, :]).argmax(axis=2).astype(np.uint8)
+    return options, option_of
+
+
+class _Tabulated:
+    """A five-card predicate as two lookup tables."""
+
+    def __init__(self, predicate: Predicate, multisets: NDArray[np.uint8]) -> None:
+        self._by_ranks = self._by_suits = None
+        if predicate.by_ranks is not None:
+            self._by_ranks = np.array([predicate.by_ranks(m) for m in multisets.tolist()])
+        if predicate.by_suits is not None:
+            self._by_suits = np.array([predicate.by_suits(s) for s in product(range(4), repeat=5)])
+
+    def __call__(self, hands: NDArray[np.uint8], multiset: NDArray[np.int16]) -> NDArray[np.bool_]:
+        holds = np.ones(len(hands), dtype=np.bool_)
+        if self._by_ranks is not None:
+            holds &= self._by_ranks[multiset]
+        if self._by_suits is not None:
+            holds &= self._by_suits[_digits(hands.astype(np.int64) % 4, 4)]
+        return holds
+
+
+def _split_table(multisets: NDArray[np.uint8], rules: RuleSet) -> NDArray[np.uint8]:
+    """Ranks of the ten settings of ascending card ranks (n, 5); uint8 (n, 10).
+
+    Specials that see suits are left out.
+    """
+    points = np.array(list(rules.values.values()))[multisets]
+    result = np.zeros((len(multisets), len(SPLITS)), dtype=np.uint8)
+    for k, split in enumerate(SPLITS):
+        behind = [i for i in range(HAND_SIZE) if i not in split]
+        is_niu = points[:, behind].sum(axis=1) % rules.base.multiple_of == 0
+        if rules.base.three_of_a_kind:  # of ascending ranks
+            is_niu |= multisets[:, behind[0]] == multisets[:, behind[-1]]
+        front = points[:, split].sum(axis=1) % 10
+        result[is_niu, k] = np.where(front == 0, 10, front)[is_niu]
+        for index, special in enumerate(rules.specials, start=11):
+            if special.is_front:
+                condition = FRONT_PREDICATES[special.predicate][1]
+                pairs = np.array([[condition((a, b)) for b in range(13)] for a in range(13)])
+                result[is_niu & pairs[multisets[:, split[0]], multisets[:, split[1]]], k] = index
+    for index, special in enumerate(rules.specials, start=11):
+        predicate = PREDICATES.get(special.predicate)
+        if predicate is not None and predicate.by_ranks and predicate.by_suits is None:
+            holds = np.array([predicate.by_ranks(row) for row in multisets.tolist()])
+            result[holds] = np.maximum(result[holds], index)
+    return result
+
+
+_RANKERS: dict[str, Ranker] = {}
+
+
+def ranker(rules: RuleSet) -> Ranker:
+    """The tables of a rule set's ranking, made once per ``ranking_hash``."""
+    if rules.ranking_hash not in _RANKERS:
+        _RANKERS[rules.ranking_hash] = Ranker(rules)
+    return _RANKERS[rules.ranking_hash]

@@ -1,0 +1,77 @@
+"""The error tree: every fault a user can cause has one class here.
+
+    NiuLabError
+      RulesError        (ValueError)   a rule set contradicts itself or holds an unknown key
+      CardError         (ValueError)   text or number that is no card, or a card dealt twice
+      WagerError        (ValueError)   a slip the table must refuse
+      RoundStateError   (RuntimeError) an act in the wrong phase
+      ConfigError       (ValueError)   an experiment file is wrong; lists every mistake at once
+      PlayLogError      (ValueError)   a log row that cannot be; names file and line
+      CheckpointError   (RuntimeError) a run that cannot be resumed, or a model that cannot be loaded
+      MissingExtraError (ImportError)  names the pip command
+
+Every message says what is wrong, what was got, and what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "CardError",
+    "CheckpointError",
+    "ConfigError",
+    "MissingExtraError",
+    "NiuLabError",
+    "PlayLogError",
+    "RoundStateError",
+    "RulesError",
+    "WagerError",
+    "nearest",
+]
+
+
+class NiuLabError(Exception):
+    """Root of every error this package raises on purpose."""
+
+
+class RulesError(NiuLabError, ValueError):
+    """A rule set contradicts itself or holds an unknown key."""
+
+
+class CardError(NiuLabError, ValueError):
+    """Text or a number that is no card, or a card dealt twice."""
+
+
+class WagerError(NiuLabError, ValueError):
+    """A slip the table must refuse."""
+
+
+class RoundStateError(NiuLabError, RuntimeError):
+    """An act in the wrong phase of a round."""
+
+
+class ConfigError(NiuLabError, ValueError):
+    """An experiment file is wrong; the message lists every mistake."""
+
+
+class PlayLogError(NiuLabError, ValueError):
+    """A log row that cannot be; the message names file and line."""
+
+
+class CheckpointError(NiuLabError, RuntimeError):
+    """A run that cannot be resumed or a model file that cannot be loaded, and why."""
+
+
+class MissingExtraError(NiuLabError, ImportError):
+    """An optional dependency is absent; the message names the pip command."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the nearest known name, else ``"; known: a, b"``."""
+    names = sorted(known)
+    match = get_close_matches(name, names, n=1, cutoff=0.5)
+    if match:
+        return f"; did you mean '{match[0]}'?"
+    return f"; known: {', '.join(names)}"

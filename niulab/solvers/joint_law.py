@@ -1,0 +1,132 @@
+"""The exact law of one seat's round: who wins, with which ranks, out of all ordered deals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from niulab.engine.rules.model import RuleSet
+from niulab.engine.settlement import Outcome, tie_outcome
+from niulab.solvers.matchups import Matchups, exact_dot, matchups
+
+__all__ = ["Cell", "JointLaw", "joint_law", "tie_outcomes"]
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """What settlement needs to know of a deal; ``events`` is the player's event mask."""
+
+    player_rank: int
+    dealer_rank: int
+    outcome: Outcome
+    events: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class JointLaw:
+    """Counts of deals by cell, both hands best set; they add up to ``n_deals``."""
+
+    rules: RuleSet
+    cells: dict[Cell, int]
+    rank_hands: tuple[int, ...]
+    n_hands: int
+
+    @cached_property
+    def n_deals(self) -> int:
+        """All ordered deals of two hands: 3,986,646,103,440 for one deck."""
+        return sum(self.cells.values())
+
+    def probability(self, outcome: Outcome) -> Fraction:
+        """P(outcome) from the player's view."""
+        return Fraction(sum(n for c, n in self.cells.items() if c.outcome == outcome), self.n_deals)
+
+    def win_with(self, rank: int) -> Fraction:
+        """P(the player wins and holds the rank)."""
+        n = sum(
+            n for c, n in self.cells.items() if c.outcome == Outcome.WIN and c.player_rank == rank
+        )
+        return Fraction(n, self.n_deals)
+
+    def lose_to(self, rank: int) -> Fraction:
+        """P(the dealer wins and holds the rank)."""
+        n = sum(
+            n for c, n in self.cells.items() if c.outcome == Outcome.LOSE and c.dealer_rank == rank
+        )
+        return Fraction(n, self.n_deals)
+
+
+_CACHE: dict[tuple[str, tuple[Outcome, ...], tuple[int, ...] | None], JointLaw] = {}
+
+
+def tie_outcomes(rules: RuleSet) -> tuple[Outcome, ...]:
+    """What two hands of equal strength are, by rank index: a push, or the dealer's."""
+    return tuple(tie_outcome(rules.order, rank) for rank in range(len(rules.ranks)))
+
+
+def joint_law(rules: RuleSet, composition: Sequence[int] | None = None) -> JointLaw:
+    """The exact law of a round from the full shoe, or from ``composition`` (copies of each card id).
+
+    Kept per ranking and composition.
+    """
+    copies = None if composition is None else tuple(composition)
+    key = (rules.ranking_hash, tie_outcomes(rules), copies)
+    if key not in _CACHE:
+        _CACHE[key] = _compute(rules, matchups(rules, composition))
+    law = _CACHE[key]
+    return JointLaw(rules, law.cells, law.rank_hands, law.n_hands)
+
+
+def _compute(rules: RuleSet, table: Matchups) -> JointLaw:
+    n_ranks, n_masks = len(rules.ranks), 1 << len(rules.events)
+    classes = table.ranks.astype(np.int64) * n_masks + table.events
+    n_classes = n_ranks * n_masks
+    own = table.counts[np.arange(len(classes)), table.ranks].astype(np.int64)
+    less, equal = table.less[:, 0].astype(np.int64), table.equal[:, 0].astype(np.int64)
+    loses_ties = np.array([tie == Outcome.LOSE for tie in tie_outcomes(rules)])[table.ranks]
+    cells: dict[Cell, int] = {}
+
+    def add(outcome: Outcome, counts: NDArray[np.int64], dealer_rank: int | None) -> None:
+        for index, n in enumerate(_weighted_counts(classes, table.weights, counts, n_classes)):
+            if n:
+                rank, events = divmod(index, n_masks)
+                cell = Cell(rank, rank if dealer_rank is None else dealer_rank, outcome, events)
+                cells[cell] = cells.get(cell, 0) + n
+
+    for dealer_rank in range(n_ranks):
+        counts = table.counts[:, dealer_rank].astype(np.int64)
+        add(Outcome.WIN, np.where(table.ranks > dealer_rank, counts, 0), dealer_rank)
+        add(Outcome.LOSE, np.where(table.ranks < dealer_rank, counts, 0), dealer_rank)
+    add(Outcome.WIN, less, None)
+    add(Outcome.PUSH, np.where(loses_ties, 0, equal), None)
+    add(Outcome.LOSE, own - less - np.where(loses_ties, 0, equal), None)
+    return JointLaw(
+        rules=rules,
+        cells=dict(sorted(cells.items())),
+        rank_hands=tuple(exact_dot(table.weights, table.ranks == rank) for rank in range(n_ranks)),
+        n_hands=int(table.weights.sum()),
+    )
+
+
+def _weighted_counts(
+    classes: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    n_classes: int,
+) -> list[int]:
+    """Exact sums of ``weights * counts`` by class, in pieces of 26 bits that doubles hold exactly."""
+    product = weights * counts
+    totals = [0] * n_classes
+    shift = 0
+    while product.any():
+        piece = np.bincount(
+            classes, weights=(product & 0x3FFFFFF).astype(np.float64), minlength=n_classes
+        )
+        totals = [total + (int(n) << shift) for total, n in zip(totals, piece, strict=True)]
+        product = product >> 26
+        shift += 26
+    return totals

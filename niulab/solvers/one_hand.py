@@ -1,0 +1,193 @@
+"""Exact values of one hand by direct enumeration of every opponent's hand; compiles nothing.
+
+It is the quick answer for a single hand and, being written apart from the sweep over all hands, the
+second road to the same figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from niulab.engine.cards import HAND_SIZE, parse_hand
+from niulab.engine.hands import KEY_SPAN, SPLITS, Arrangement, arrangements, best_arrangement
+from niulab.engine.ranking import all_hands, hand_weights, ranker
+from niulab.engine.rules.model import RuleSet
+from niulab.engine.settlement import Outcome, Settlement, settle, tie_outcome, unit_result
+from niulab.engine.specials import PREDICATES
+from niulab.engine.wagers import Slip, least_slip, verify_slip
+
+__all__ = [
+    "HandReport",
+    "SettingValue",
+    "best_setting",
+    "compare",
+    "event_mask",
+    "hand_report",
+    "settle_hands",
+]
+
+
+@dataclass(frozen=True)
+class SettingValue:
+    """One of the ten settings: its split, what it ranks as and what it is worth.
+
+    ``ev`` is exact per unit staked by box; ``ev_cents`` is that of the slip.
+    """
+
+    action: int
+    arrangement: Arrangement
+    win_probability: Fraction
+    ev: dict[str, Fraction]
+    ev_cents: Fraction
+
+
+@dataclass(frozen=True)
+class HandReport:
+    """A hand under a slip: its ten settings and the best one for that slip."""
+
+    rules: RuleSet
+    slip: Slip | None
+    cards: tuple[int, ...]
+    settings: tuple[SettingValue, ...]
+    best: SettingValue
+    n_opponents: int
+
+
+def hand_report(rules: RuleSet, cards: Sequence[int], slip: Slip | None = None) -> HandReport:
+    """Value the ten settings of a hand (sorted ascending) against every opponent's hand.
+
+    Under ``dealer_corrects`` and ``automatic`` every setting counts as the best one. Without a slip the
+    least one decides what is best; a ranking-only file is set for the chance to win.
+    """
+    hand = tuple(sorted(parse_hand(list(cards), copies=rules.deck.decks)))
+    if slip is None and not rules.is_ranking_only:
+        slip = least_slip(rules)
+    if slip is not None:
+        verify_slip(rules, slip)
+    counter = _Opponents(rules, hand)
+    settings = []
+    known: dict[int, tuple[Fraction, dict[str, Fraction], Fraction]] = {}
+    top = best_arrangement(hand, rules)
+    for action, arrangement in enumerate(arrangements(hand, rules)):
+        counted = arrangement if rules.arrangement == "as_set" else top
+        if counted.strength not in known:
+            known[counted.strength] = _value(rules, slip, counted, counter)
+        settings.append(SettingValue(action, arrangement, *known[counted.strength]))
+    best = max(
+        settings, key=lambda s: (s.ev_cents, s.win_probability, s.arrangement.strength, -s.action)
+    )
+    return HandReport(rules, slip, hand, tuple(settings), best, counter.n)
+
+
+class _Opponents:
+    """Every hand the rest of the shoe can deal, by strength."""
+
+    def __init__(self, rules: RuleSet, hand: tuple[int, ...]) -> None:
+        copies = np.array(rules.deck.composition, dtype=np.int64)
+        np.subtract.at(copies, list(hand), 1)
+        multi, left = rules.deck.decks > 1, np.flatnonzero(copies)
+        # in colex order the hands of the n lowest cards come first: rename those to the cards left
+        n = comb(len(left) + 4 * multi, HAND_SIZE)
+        hands = left.astype(np.uint8)[all_hands(multi=multi)[:n]]
+        table = ranker(rules)
+        self._ranks: NDArray[np.uint8] = table.best_ranks(hands)
+        self._keys: NDArray[np.int64] = table.tie_keys(hands, self._ranks)
+        self._ways = hand_weights(hands, copies.tolist()) if multi else None
+        self._n_ranks = table.n_ranks
+        self.n = comb(int(copies.sum()), HAND_SIZE)
+
+    def by_result(self, arrangement: Arrangement) -> dict[tuple[Outcome | None, int], int]:
+        """Counts by (win / lose / None for an exact tie, opponent's rank)."""
+        rank, key = divmod(arrangement.strength, KEY_SPAN)
+        is_more = (self._ranks > rank) | ((self._ranks == rank) & (self._keys > key))
+        is_equal = (self._ranks == rank) & (self._keys == key)
+        found: dict[tuple[Outcome | None, int], int] = {}
+        for outcome, mask in (
+            (Outcome.LOSE, is_more),
+            (None, is_equal),
+            (Outcome.WIN, ~(is_more | is_equal)),
+        ):
+            ways = None if self._ways is None else self._ways[mask]
+            # doubles count exactly: a shoe of eight decks deals fewer than 2**40 hands
+            counts = np.bincount(self._ranks[mask], weights=ways, minlength=self._n_ranks)
+            found |= {(outcome, r): int(n) for r, n in enumerate(counts) if n}
+        return found
+
+
+def _value(
+    rules: RuleSet, slip: Slip | None, arrangement: Arrangement, opponents: _Opponents
+) -> tuple[Fraction, dict[str, Fraction], Fraction]:
+    events = event_mask((*arrangement.base, *arrangement.pair), rules)
+    wins, ev_cents = 0, Fraction(0)
+    ev = dict.fromkeys(rules.boxes, Fraction(0))
+    for (result, dealer_rank), n in opponents.by_result(arrangement).items():
+        outcome = tie_outcome(rules.order, dealer_rank) if result is None else result
+        cell = {
+            "outcome": outcome,
+            "player_rank": arrangement.rank_index,
+            "dealer_rank": dealer_rank,
+            "events": events,
+        }
+        wins += n if outcome == Outcome.WIN else 0
+        for box in ev:
+            ev[box] += n * unit_result(rules, box, **cell).net
+        if slip is not None:
+            ev_cents += n * settle(rules, slip, **cell).net_cents
+    total = opponents.n
+    return (
+        Fraction(wins, total),
+        {box: value / total for box, value in ev.items()},
+        ev_cents / total,
+    )
+
+
+def event_mask(cards: Sequence[int], rules: RuleSet) -> int:
+    """Bit i is set where the five cards satisfy ``rules.events[i]``."""
+    return sum(PREDICATES[name].holds(cards) << bit for bit, name in enumerate(rules.events))
+
+
+def compare(player: Arrangement, dealer: Arrangement, rules: RuleSet) -> Outcome:
+    """Who wins two set hands, from the player's view."""
+    if player.strength == dealer.strength:
+        return tie_outcome(rules.order, player.rank_index)
+    return Outcome.WIN if player.strength > dealer.strength else Outcome.LOSE
+
+
+def settle_hands(
+    rules: RuleSet, slip: Slip, player: Arrangement, dealer: Arrangement
+) -> Settlement:
+    """Settle two set hands."""
+    return settle(
+        rules,
+        slip,
+        outcome=compare(player, dealer, rules),
+        player_rank=player.rank_index,
+        dealer_rank=dealer.rank_index,
+        events=event_mask((*player.base, *player.pair), rules),
+    )
+
+
+def best_setting(
+    rules: RuleSet, cards: Sequence[int], slip: Slip, dealer_cards: Sequence[int] | None = None
+) -> int:
+    """The oracle for one hand: the setting (of the cards in ascending order) that maximizes expected net.
+
+    With the dealer's open hand known it maximizes the settled net of that deal. The first of equals.
+    """
+    if dealer_cards is None:
+        return hand_report(rules, cards, slip).best.action
+    hand = sorted(cards)
+    dealer = best_arrangement(dealer_cards, rules)
+    top = best_arrangement(hand, rules)
+
+    def net(action: int) -> int:
+        player = arrangements(hand, rules)[action] if rules.arrangement == "as_set" else top
+        return settle_hands(rules, slip, player, dealer).net_cents
+
+    return max(range(len(SPLITS)), key=lambda action: (net(action), -action))

@@ -1,0 +1,182 @@
+"""What boxes and slips are worth: exact moments over the law of a round, as Fractions.
+
+House edge is expected loss per initial stake, element of risk expected loss per chip moved, where
+chips moved are |result before commission and half-pay|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+
+from niulab.engine.ranking import all_hands, hand_weights, ranker
+from niulab.engine.rules.model import RuleSet
+from niulab.engine.settlement import Outcome, settle, unit_result
+from niulab.engine.wagers import Slip, verify_slip
+from niulab.solvers.joint_law import JointLaw, joint_law
+
+__all__ = ["BoxValues", "SlipValues", "box_values", "player_edges", "slip_values"]
+
+
+@dataclass(frozen=True)
+class BoxValues:
+    """Exact values of one box per unit staked."""
+
+    ev: Fraction
+    variance: Fraction
+    moved: Fraction
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the result."""
+        return sqrt(self.variance)
+
+    @property
+    def house_edge(self) -> Fraction:
+        """Expected loss per unit of initial stake."""
+        return -self.ev
+
+    @property
+    def element_of_risk(self) -> Fraction:
+        """Expected loss per chip moved."""
+        return -self.ev / self.moved
+
+
+@dataclass(frozen=True)
+class SlipValues:
+    """Exact values of a slip, in cents; ``variance`` in square cents."""
+
+    slip: Slip
+    ev_cents: Fraction
+    variance: Fraction
+    moved_cents: Fraction
+
+    @property
+    def sd_cents(self) -> float:
+        """Standard deviation of the slip's net."""
+        return sqrt(self.variance)
+
+    @property
+    def house_edge(self) -> Fraction:
+        """Expected loss per cent staked."""
+        return -self.ev_cents / self.slip.total_cents
+
+    @property
+    def element_of_risk(self) -> Fraction:
+        """Expected loss per cent moved."""
+        return -self.ev_cents / self.moved_cents
+
+
+def box_values(rules: RuleSet, law: JointLaw | None = None) -> dict[str, BoxValues]:
+    """Exact EV, variance and chips moved of every box per unit staked, without caps or rounding."""
+    law = joint_law(rules) if law is None else law
+    values = {}
+    for box in rules.boxes:
+        results = (
+            (
+                unit_result(
+                    rules,
+                    box,
+                    outcome=c.outcome,
+                    player_rank=c.player_rank,
+                    dealer_rank=c.dealer_rank,
+                    events=c.events,
+                ),
+                n,
+            )
+            for c, n in law.cells.items()
+        )
+        ev, variance, moved = _moments(((r.net, r.moved, n) for r, n in results), law.n_deals)
+        values[box] = BoxValues(ev, variance, moved)
+    return values
+
+
+def slip_values(rules: RuleSet, slip: Slip, law: JointLaw | None = None) -> SlipValues:
+    """Exact values of a slip in cents, with its rounding, cover and caps; raises WagerError."""
+    verify_slip(rules, slip)
+    law = joint_law(rules) if law is None else law
+    results = (
+        (
+            settle(
+                rules,
+                slip,
+                outcome=c.outcome,
+                player_rank=c.player_rank,
+                dealer_rank=c.dealer_rank,
+                events=c.events,
+            ),
+            n,
+        )
+        for c, n in law.cells.items()
+    )
+    ev, variance, moved = _moments(
+        ((Fraction(s.net_cents), Fraction(s.moved_cents), n) for s, n in results), law.n_deals
+    )
+    return SlipValues(slip, ev, variance, moved)
+
+
+def player_edges(rules: RuleSet, law: JointLaw | None = None) -> list[str]:
+    """A loud sentence for every box whose EV is positive for the player.
+
+    Without a law, a sheet on which no box can favor the player is not solved.
+    """
+    if law is None and not any(_may_favor_player(rules, box) for box in rules.boxes):
+        return []
+    return [
+        f"WARNING: box '{box}' of {rules.name} pays the PLAYER {float(v.ev):+.10f} per unit staked "
+        f"(EV {v.ev}): this sheet is defective or misread"
+        for box, v in box_values(rules, law).items()
+        if v.ev > 0
+    ]
+
+
+def _may_favor_player(rules: RuleSet, box: str) -> bool:
+    """Whether only the law can tell on which side a box is.
+
+    Player and dealer are exchangeable and no tie is the player's: a main box that loses at least
+    what it pays, rank by rank, never favors the player. A bonus box is its mean award.
+    """
+    if rules.boxes[box].is_bonus:
+        return _bonus_ev(rules, box) > 0
+    if rules.boxes[box].lose_rank != "dealer":
+        return True
+    return any(
+        unit_result(
+            rules, box, outcome=Outcome.WIN, player_rank=rank, dealer_rank=0, events=events
+        ).net
+        > loss
+        for rank, loss in enumerate(rules.lose_odds(box))
+        for events in range(1 << len(rules.events))
+    )
+
+
+def _bonus_ev(rules: RuleSet, box: str) -> Fraction:
+    """EV of a bonus box, over the player's hands alone."""
+    hands = all_hands(multi=rules.deck.decks > 1)
+    weights = hand_weights(hands, rules.deck.composition)
+    masks, ways = np.unique(ranker(rules).events(hands), return_inverse=True)
+    counts = np.bincount(ways, weights=weights)  # below 2**40: doubles are exact
+    total = Fraction(0)
+    for events, n in zip(masks.tolist(), counts.tolist(), strict=True):
+        net, _ = unit_result(
+            rules, box, outcome=Outcome.LOSE, player_rank=0, dealer_rank=0, events=events
+        )
+        total += int(n) * net
+    return total / int(weights.sum())
+
+
+def _moments(
+    results: Iterable[tuple[Fraction, Fraction, int]], n_deals: int
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Mean and variance of net, and mean of chips moved, of (net, moved, count)."""
+    first = second = moved = Fraction(0)
+    for net, chips, n in results:
+        first += net * n
+        second += net * net * n
+        moved += chips * n
+    mean = first / n_deals
+    return mean, second / n_deals - mean * mean, moved / n_deals
