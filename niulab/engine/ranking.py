@@ -2,7 +2,8 @@
 
 A rank depends on the five card ranks, the setting and, for a few specials, the suits; so one
 table over the 6,188 multisets of five ranks and one over the 1,024 suit tuples serve every hand.
-Hands are rows of five card ids in ascending order; split ``k`` puts the cards at ``hands.SPLITS[k]`` in front.
+Hands are rows of five card ids in ascending order; split ``k`` puts the cards at
+``hands.SPLITS[k]`` in front.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from niulab.engine.cards import HAND_SIZE, N_CARDS
 from niulab.engine.hands import SPLITS, card_key
 from niulab.engine.rules.model import RuleSet
-from niulab.engine.specials import FRONT_PREDICATES, PREDICATES, Predicate
+from niulab.engine.specials import FRONT_PREDICATES, PREDICATES, Condition, Predicate
 
 __all__ = [
     "NO_OPTION",
@@ -38,10 +39,14 @@ _RANK_COLEX = np.array(  # [place in the hand, card id]; 6,188 rows fit 16 bits
     [[comb(card // 4 + k, k + 1) for card in range(N_CARDS)] for k in range(HAND_SIZE)],
     dtype=np.int16,
 )
+_SUIT_DIGITS = np.array(
+    [[card % 4 * 4 ** (4 - k) for card in range(N_CARDS)] for k in range(HAND_SIZE)],
+    dtype=np.int16,
+)
 
 
 def n_hands(*, multi: bool = False) -> int:
-    """Number of five-card hands by card ids: 2,598,960, or 3,819,816 multisets for several decks."""
+    """Number of five-card hands by card ids: 2,598,960, or 3,819,816 multisets of several decks."""
     return comb(56, 5) if multi else comb(52, 5)
 
 
@@ -54,7 +59,7 @@ def all_hands(*, multi: bool = False) -> NDArray[np.uint8]:
 
 
 def all_multisets(size: int, *, multi: bool = False) -> NDArray[np.uint8]:
-    """Every set (``multi``: multiset) of ``size`` card ids in colexicographic order; uint8 (n, size)."""
+    """Every set (``multi``: multiset) of ``size`` card ids in colex order; uint8 (n, size)."""
     sets = np.zeros((1, 0), dtype=np.uint8)
     for width in range(1, size + 1):
         sets = _extend(sets, width, shift=int(multi))
@@ -89,13 +94,25 @@ def hand_weights(hands: NDArray[np.uint8], composition: Sequence[int]) -> NDArra
     ``composition`` gives the copies n_c of each card id 0..51; rows are ascending, any width.
     """
     copies = np.asarray(composition, dtype=np.int64)
-    ways = np.ones(len(hands), dtype=np.int64)
+    ways = copies[hands[:, 0]]
     run = np.zeros(len(hands), dtype=np.int64)
-    for k in range(hands.shape[1]):
-        if k:
-            run = np.where(hands[:, k] == hands[:, k - 1], run + 1, 0)
-        ways = ways * np.maximum(copies[hands[:, k]] - run, 0) // (run + 1)
+    for k in range(1, hands.shape[1]):
+        is_repeated = hands[:, k] == hands[:, k - 1]
+        if is_repeated.any():
+            run = np.where(is_repeated, run + 1, 0)
+            ways = ways * np.maximum(copies[hands[:, k]] - run, 0) // (run + 1)
+        else:
+            run[:] = 0
+            ways *= copies[hands[:, k]]
     return ways
+
+
+def _suit_index(hands: NDArray[np.uint8]) -> NDArray[np.int16]:
+    """Row of each hand's suits (n, 5) in ``product(range(4), repeat=5)``; (n,)."""
+    index: NDArray[np.int16] = _SUIT_DIGITS[0][hands[:, 0]]
+    for k in range(1, HAND_SIZE):
+        index += _SUIT_DIGITS[k][hands[:, k]]
+    return index
 
 
 def _multiset_index(hands: NDArray[np.uint8]) -> NDArray[np.int16]:
@@ -118,11 +135,15 @@ class Ranker:
         )
         self._splits = _split_table(multisets, rules)
         self._suited = [
-            (index, _Tabulated(PREDICATES[special.predicate], multisets))
+            (index, _Tabulated([PREDICATES[special.predicate]], multisets))
             for index, special in enumerate(rules.specials, start=11)
             if not special.is_front and PREDICATES[special.predicate].by_suits is not None
         ]
-        self._events = [_Tabulated(PREDICATES[name], multisets) for name in rules.events]
+        self._events = (
+            _Tabulated([PREDICATES[name] for name in rules.events], multisets)
+            if rules.events
+            else None
+        )
         self.card_keys = np.array(
             [card_key(card, rules.order) for card in range(52)], dtype=np.uint8
         )
@@ -132,13 +153,15 @@ class Ranker:
         multiset = _multiset_index(hands)
         result = self._splits[multiset]
         for index, condition in self._suited:
-            holds = condition(hands, multiset)
+            holds = condition(hands, multiset) > 0
             result[holds] = np.maximum(result[holds], index)
         return result
 
     def options(self, hands: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Distinct ranks a hand can be set to, best first, 255 for none (n, k), and which of them
-        each of the ten settings is (n, 10)."""
+        """Distinct ranks a hand can be set to and which of them each setting is.
+
+        Ranks (n, k), best first, 255 for none; one of the k for each of ten settings (n, 10).
+        """
         multiset = _multiset_index(hands)
         options, option_of = _distinct(self._splits)
         if not self._suited:
@@ -150,18 +173,15 @@ class Ranker:
         multiset = _multiset_index(hands)
         result: NDArray[np.uint8] = self._splits.max(axis=1)[multiset]
         for index, condition in self._suited:
-            holds = condition(hands, multiset)
+            holds = condition(hands, multiset) > 0
             result[holds] = np.maximum(result[holds], index)
         return result
 
     def events(self, hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Event mask of each hand (bit i: ``rules.events[i]`` holds); uint8 (n,)."""
-        masks = np.zeros(len(hands), dtype=np.uint8)
-        if self._events:
-            multiset = _multiset_index(hands)
-            for bit, condition in enumerate(self._events):
-                masks |= condition(hands, multiset).astype(np.uint8) << bit
-        return masks
+        if self._events is None:
+            return np.zeros(len(hands), dtype=np.uint8)
+        return self._events(hands, _multiset_index(hands))
 
     def tie_keys(self, hands: NDArray[np.uint8], ranks: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Tie-break key of each hand at its rank (``hands.tie_key``); int64 (n,)."""
@@ -194,7 +214,7 @@ def _digits(values: NDArray[np.int64], base: int) -> NDArray[np.int64]:
 
 
 def _pair_digits(heights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of paired heights of descending rows, then these from the highest, plus one; base 14."""
+    """Number of paired heights of descending rows, then these plus one, highest first; base 14."""
     total = np.zeros(len(heights), dtype=np.int64)
     n_found = np.zeros(len(heights), dtype=np.int64)
     for k in range(4):
@@ -220,22 +240,27 @@ def _distinct(splits: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.
 
 
 class _Tabulated:
-    """A five-card predicate as two lookup tables."""
+    """Up to eight five-card predicates as two lookup tables of bit masks."""
 
-    def __init__(self, predicate: Predicate, multisets: NDArray[np.uint8]) -> None:
-        self._by_ranks = self._by_suits = None
-        if predicate.by_ranks is not None:
-            self._by_ranks = np.array([predicate.by_ranks(m) for m in multisets.tolist()])
-        if predicate.by_suits is not None:
-            self._by_suits = np.array([predicate.by_suits(s) for s in product(range(4), repeat=5)])
+    def __init__(self, predicates: Sequence[Predicate], multisets: NDArray[np.uint8]) -> None:
+        suits = list(product(range(4), repeat=HAND_SIZE))
+        self._by_ranks = _masks([p.by_ranks for p in predicates], multisets.tolist())
+        self._by_suits = _masks([p.by_suits for p in predicates], suits)
 
-    def __call__(self, hands: NDArray[np.uint8], multiset: NDArray[np.int16]) -> NDArray[np.bool_]:
-        holds = np.ones(len(hands), dtype=np.bool_)
-        if self._by_ranks is not None:
-            holds &= self._by_ranks[multiset]
-        if self._by_suits is not None:
-            holds &= self._by_suits[_digits(hands.astype(np.int64) % 4, 4)]
-        return holds
+    def __call__(self, hands: NDArray[np.uint8], multiset: NDArray[np.int16]) -> NDArray[np.uint8]:
+        """Bit i of each mask: whether the i-th predicate holds; uint8 (n,)."""
+        return self._by_ranks[multiset] & self._by_suits[_suit_index(hands)]
+
+
+def _masks(
+    conditions: Sequence[Condition | None], rows: Sequence[Sequence[int]]
+) -> NDArray[np.uint8]:
+    """Bit i of each row's mask: whether it meets the i-th condition, or there is none."""
+    masks = np.zeros(len(rows), dtype=np.uint8)
+    for bit, condition in enumerate(conditions):
+        holds = [condition is None or condition(row) for row in rows]
+        masks |= np.array(holds, dtype=np.uint8) << bit
+    return masks
 
 
 def _split_table(multisets: NDArray[np.uint8], rules: RuleSet) -> NDArray[np.uint8]:

@@ -12,7 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-__all__ = ["FRONT_PREDICATES", "PREDICATES", "Predicate", "has_front_pair", "points_of_rank"]
+__all__ = [
+    "FRONT_PREDICATES",
+    "PREDICATES",
+    "Condition",
+    "Predicate",
+    "has_front_pair",
+    "points_of_rank",
+]
 
 Condition = Callable[[Sequence[int]], bool]
 _TEN, _JACK = 9, 10  # ranks, as in cards.py

@@ -60,6 +60,7 @@ class JointLaw:
         return Fraction(n, self.n_deals)
 
 
+_PIECE_BITS = 26
 _CACHE: dict[tuple[str, tuple[Outcome, ...], tuple[int, ...] | None], JointLaw] = {}
 
 
@@ -83,27 +84,30 @@ def joint_law(rules: RuleSet, composition: Sequence[int] | None = None) -> Joint
 
 def _compute(rules: RuleSet, table: Matchups) -> JointLaw:
     n_ranks, n_masks = len(rules.ranks), 1 << len(rules.events)
-    classes = table.ranks.astype(np.int64) * n_masks + table.events
-    n_classes = n_ranks * n_masks
-    own = table.counts[np.arange(len(classes)), table.ranks].astype(np.int64)
-    less, equal = table.less[:, 0].astype(np.int64), table.equal[:, 0].astype(np.int64)
-    loses_ties = np.array([tie == Outcome.LOSE for tie in tie_outcomes(rules)])[table.ranks]
+    classes = table.ranks.astype(np.int16) * n_masks + table.events
     cells: dict[Cell, int] = {}
 
-    def add(outcome: Outcome, counts: NDArray[np.int64], dealer_rank: int | None) -> None:
-        for index, n in enumerate(_weighted_counts(classes, table.weights, counts, n_classes)):
-            if n:
-                rank, events = divmod(index, n_masks)
-                cell = Cell(rank, rank if dealer_rank is None else dealer_rank, outcome, events)
-                cells[cell] = cells.get(cell, 0) + n
+    def add(cell: Cell, n: int) -> None:
+        if n:
+            cells[cell] = cells.get(cell, 0) + n
 
-    for dealer_rank in range(n_ranks):
-        counts = table.counts[:, dealer_rank].astype(np.int64)
-        add(Outcome.WIN, np.where(table.ranks > dealer_rank, counts, 0), dealer_rank)
-        add(Outcome.LOSE, np.where(table.ranks < dealer_rank, counts, 0), dealer_rank)
-    add(Outcome.WIN, less, None)
-    add(Outcome.PUSH, np.where(loses_ties, 0, equal), None)
-    add(Outcome.LOSE, own - less - np.where(loses_ties, 0, equal), None)
+    def by_class(counts: NDArray[np.signedinteger]) -> NDArray[np.object_]:
+        totals = _weighted_counts(classes, table.weights, counts, n_ranks * n_masks)
+        return np.array(totals, dtype=object).reshape(n_ranks, n_masks)
+
+    less, equal = by_class(table.less[:, 0]), by_class(table.equal[:, 0])
+    ties = tie_outcomes(rules)
+    for dealer in range(n_ranks):
+        for (player, events), n in np.ndenumerate(by_class(table.counts[:, dealer])):
+            if player > dealer:
+                add(Cell(player, dealer, Outcome.WIN, events), n)
+            elif player < dealer:
+                add(Cell(player, dealer, Outcome.LOSE, events), n)
+            else:
+                lower, same = less[player, events], equal[player, events]
+                add(Cell(player, dealer, Outcome.WIN, events), lower)
+                add(Cell(player, dealer, ties[player], events), same)
+                add(Cell(player, dealer, Outcome.LOSE, events), n - lower - same)
     return JointLaw(
         rules=rules,
         cells=dict(sorted(cells.items())),
@@ -113,20 +117,20 @@ def _compute(rules: RuleSet, table: Matchups) -> JointLaw:
 
 
 def _weighted_counts(
-    classes: NDArray[np.int64],
+    classes: NDArray[np.int16],
     weights: NDArray[np.int64],
-    counts: NDArray[np.int64],
+    counts: NDArray[np.signedinteger],
     n_classes: int,
 ) -> list[int]:
     """Exact sums of ``weights * counts`` by class, in pieces of 26 bits that doubles hold exactly."""
     product = weights * counts
-    totals = [0] * n_classes
-    shift = 0
-    while product.any():
-        piece = np.bincount(
-            classes, weights=(product & 0x3FFFFFF).astype(np.float64), minlength=n_classes
-        )
-        totals = [total + (int(n) << shift) for total, n in zip(totals, piece, strict=True)]
-        product = product >> 26
-        shift += 26
-    return totals
+    totals, shift = [0] * n_classes, 0
+    while True:
+        is_last = int(product.max(initial=0)) < 1 << _PIECE_BITS
+        piece = product if is_last else product & ((1 << _PIECE_BITS) - 1)
+        sums = np.bincount(classes, weights=piece, minlength=n_classes)
+        totals = [total + (int(n) << shift) for total, n in zip(totals, sums, strict=True)]
+        if is_last:
+            return totals
+        product = product >> _PIECE_BITS
+        shift += _PIECE_BITS

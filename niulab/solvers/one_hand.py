@@ -14,21 +14,24 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.engine.cards import HAND_SIZE, parse_hand
+from niulab.engine.cards import HAND_SIZE, card_text, parse_hand
 from niulab.engine.hands import KEY_SPAN, SPLITS, Arrangement, arrangements, best_arrangement
 from niulab.engine.ranking import all_hands, hand_weights, ranker
 from niulab.engine.rules.model import RuleSet
 from niulab.engine.settlement import Outcome, Settlement, settle, tie_outcome, unit_result
 from niulab.engine.specials import PREDICATES
-from niulab.engine.wagers import Slip, least_slip, verify_slip
+from niulab.engine.wagers import Slip, cover_from, least_slip, verify_slip
+from niulab.errors import CardError
 
 __all__ = [
+    "Deal",
     "HandReport",
     "SettingValue",
     "best_setting",
     "compare",
     "event_mask",
     "hand_report",
+    "play",
     "settle_hands",
 ]
 
@@ -59,17 +62,36 @@ class HandReport:
     n_opponents: int
 
 
-def hand_report(rules: RuleSet, cards: Sequence[int], slip: Slip | None = None) -> HandReport:
+@dataclass(frozen=True)
+class Deal:
+    """One deal of two set hands; ``settlement`` is None on a ranking-only sheet."""
+
+    player: Arrangement
+    dealer: Arrangement
+    outcome: Outcome
+    settlement: Settlement | None
+
+
+def hand_report(
+    rules: RuleSet,
+    cards: Sequence[int],
+    slip: Slip | None = None,
+    *,
+    bankroll_cents: int | None = None,
+) -> HandReport:
     """Value the ten settings of a hand (sorted ascending) against every opponent's hand.
 
-    Under ``dealer_corrects`` and ``automatic`` every setting counts as the best one. Without a slip the
-    least one decides what is best; a ranking-only file is set for the chance to win.
+    Under ``dealer_corrects`` and ``automatic`` every setting counts as the best one. Without a slip
+    the least one decides what is best; a ranking-only file is set for the chance to win. A bankroll
+    must cover the slip; where short cover caps a loss, it is what lies in sight.
     """
-    hand = tuple(sorted(parse_hand(list(cards), copies=rules.deck.decks)))
+    hand = tuple(sorted(_dealt(rules, cards)))
     if slip is None and not rules.is_ranking_only:
         slip = least_slip(rules)
     if slip is not None:
-        verify_slip(rules, slip)
+        verify_slip(rules, slip, bankroll_cents)
+        if bankroll_cents is not None:
+            slip = cover_from(rules, slip, bankroll_cents)
     counter = _Opponents(rules, hand)
     settings = []
     known: dict[int, tuple[Fraction, dict[str, Fraction], Fraction]] = {}
@@ -145,6 +167,38 @@ def _value(
         {box: value / total for box, value in ev.items()},
         ev_cents / total,
     )
+
+
+def play(report: HandReport, dealer_cards: Sequence[int]) -> Deal:
+    """Settle the reported hand against the dealer's, both best set.
+
+    A player who sees the dealer's hand first sets his own for this deal, not for the mean of all.
+    """
+    rules = report.rules
+    shown = _dealt(rules, dealer_cards, seen=report.cards)
+    action = report.best.action
+    if report.slip is not None and rules.dealer_opens == "before_players":
+        action = best_setting(rules, report.cards, report.slip, shown)
+    player = report.settings[action].arrangement
+    if rules.arrangement != "as_set":
+        player = best_arrangement(report.cards, rules)
+    dealer = best_arrangement(sorted(shown), rules)
+    settlement = None if report.slip is None else settle_hands(rules, report.slip, player, dealer)
+    return Deal(player, dealer, compare(player, dealer, rules), settlement)
+
+
+def _dealt(rules: RuleSet, cards: Sequence[int], seen: Sequence[int] = ()) -> tuple[int, ...]:
+    """The hand as card ids; raises CardError for a hand that the shoe cannot deal."""
+    hand = parse_hand(list(cards), copies=rules.deck.decks, seen=seen)
+    for card in hand:
+        if not rules.deck.composition[card]:
+            removed = ", ".join(rules.deck.removed_ranks)
+            message = (
+                f"{card_text(card)} is not in the shoe of {rules.name}, which holds no {removed}: "
+                "name another card"
+            )
+            raise CardError(message)
+    return hand
 
 
 def event_mask(cards: Sequence[int], rules: RuleSet) -> int:

@@ -42,8 +42,8 @@ _WEIGHT_BITS = 16  # what exact_dot takes
 class OptionWeights:
     """How often each hand is set to each of its options.
 
-    weights: int32 (n, k) in the order of ``matchups(rules).options``, best rank first; each row adds
-    to ``total``.
+    weights: int32 (n, k) in the order of ``matchups(rules).options``, best rank first; each row
+    adds to ``total``.
     """
 
     weights: NDArray[np.int32]
@@ -146,12 +146,13 @@ def _move(
 
 def exact_sum(weights: NDArray[np.integer], values: NDArray[np.integer | np.bool_]) -> int:
     """Sum of ``weights * values`` as an exact Python integer, however large."""
+    numbers = values.astype(np.int64, copy=False)
     total, shift, rest = 0, 0, weights.astype(np.int64)
     while np.abs(rest).max(initial=0) >> _WEIGHT_BITS:
-        total += exact_dot(rest & ((1 << _WEIGHT_BITS) - 1), values) << shift
+        total += exact_dot(rest & ((1 << _WEIGHT_BITS) - 1), numbers) << shift
         rest = rest >> _WEIGHT_BITS  # the last digit carries the sign
         shift += _WEIGHT_BITS
-    return total + (exact_dot(rest, values) << shift)
+    return total + (exact_dot(rest, numbers) << shift)
 
 
 def _one_hot(table: Matchups, options: NDArray[np.uint8]) -> OptionWeights:

@@ -158,14 +158,13 @@ def _bonus_ev(rules: RuleSet, box: str) -> Fraction:
     """EV of a bonus box, over the player's hands alone."""
     hands = all_hands(multi=rules.deck.decks > 1)
     weights = hand_weights(hands, rules.deck.composition)
-    masks, ways = np.unique(ranker(rules).events(hands), return_inverse=True)
-    counts = np.bincount(ways, weights=weights)  # below 2**40: doubles are exact
+    counts = np.bincount(ranker(rules).events(hands), weights=weights)  # below 2**40: exact
     total = Fraction(0)
-    for events, n in zip(masks.tolist(), counts.tolist(), strict=True):
+    for events in np.flatnonzero(counts).tolist():
         net, _ = unit_result(
             rules, box, outcome=Outcome.LOSE, player_rank=0, dealer_rank=0, events=events
         )
-        total += int(n) * net
+        total += int(counts[events]) * net
     return total / int(weights.sum())
 
 

@@ -74,7 +74,7 @@ class Deck(Frozen):
             raise ValueError(message)
         return self
 
-    @property
+    @cached_property
     def composition(self) -> tuple[int, ...]:
         """How often the full shoe holds each card id 0..51."""
         removed = {RANKS.index(rank) for rank in self.removed_ranks}
