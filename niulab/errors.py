@@ -7,7 +7,7 @@
       RoundStateError   (RuntimeError) an act in the wrong phase
       ConfigError       (ValueError)   an experiment file is wrong; lists every mistake at once
       PlayLogError      (ValueError)   a log row that cannot be; names file and line
-      CheckpointError   (RuntimeError) a run that cannot be resumed, or a model that cannot be loaded
+      CheckpointError   (RuntimeError) a run or a model that cannot be loaded, and why
       MissingExtraError (ImportError)  names the pip command
 
 Every message says what is wrong, what was got, and what to write instead.

@@ -2,12 +2,13 @@
 
 Two kinds of stream:
 
-* ``stream_seed(seed, purpose)`` hashes a config seed and the name of its purpose to 63 bits, so that
-  runs with seeds 0, 1, 2 share no rows and the deal stream never meets the exploration stream.
-* ``round_word(key, counter, group)`` is a pure function of a row's seed and a counter. The shoe decodes
-  cards from such words, so the same round has the same cards whatever the batch size or the order.
+* ``stream_seed(seed, purpose)`` hashes a config seed and the name of its purpose to 63 bits, so
+  that runs with seeds 0, 1, 2 share no rows and deals never meet exploration.
+* ``round_word(seed, counter, group)`` is a pure function of a row's seed and a counter. The shoe
+  decodes cards from such words, so a round has the same cards whatever the batch size or the order.
 
-The mixing function is the finalizer of SplitMix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195).
+The mixing function is the finalizer of SplitMix64 (Steele, Lea, Flood 2014,
+doi:10.1145/2660193.2660195).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import hashlib
 import secrets
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "ALGORITHM_VERSION",
@@ -68,22 +70,27 @@ def mix64(z: int) -> int:
 
 def round_word(seed: int, counter: int, group: int = 0, attempt: int = 0) -> int:
     """The 58-bit word of a row's ``counter``-th round: ``group`` numbers the words of one round,
-    ``attempt`` the redraws after a rejection."""
+    ``attempt`` the redraws after a rejection.
+    """
     z = mix64(seed) + counter * _GOLDEN + group * _GROUP + attempt * _RETRY
     return mix64(mix64(z) + _GOLDEN) >> (64 - WORD_BITS)
 
 
-def _mix64_array(z: np.ndarray) -> np.ndarray:
+def _mix64_array(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(_MUL1)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(_MUL2)
     return z ^ (z >> np.uint64(31))
 
 
 def round_words(
-    seeds: np.ndarray, counters: np.ndarray, group: int = 0, attempt: int = 0
-) -> np.ndarray:
+    seeds: NDArray[np.uint64],
+    counters: NDArray[np.integer],
+    group: int = 0,
+    attempt: int = 0,
+) -> NDArray[np.uint64]:
     """``round_word`` for arrays of uint64 seeds and counters of one shape; returns uint64."""
     offset = np.uint64((group * _GROUP + attempt * _RETRY) & _MASK)
     z = _mix64_array(seeds.astype(np.uint64))
     z = z + counters.astype(np.uint64) * np.uint64(_GOLDEN) + offset
-    return _mix64_array(_mix64_array(z) + np.uint64(_GOLDEN)) >> np.uint64(64 - WORD_BITS)
+    words: NDArray[np.uint64] = _mix64_array(_mix64_array(z) + np.uint64(_GOLDEN))
+    return words >> np.uint64(64 - WORD_BITS)

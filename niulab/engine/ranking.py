@@ -124,7 +124,11 @@ def _multiset_index(hands: NDArray[np.uint8]) -> NDArray[np.int16]:
 
 
 class Ranker:
-    """Tables of one ranking; ask ``ranker(rules)`` for the cached one."""
+    """Tables of one ranking; ask ``ranker(rules)`` for the cached one.
+
+    multisets: uint8 (6188, 5), ascending card ranks in colex order. split_table: uint8 (6188, 10),
+    rank of every setting of such cards, without specials that see suits. card_keys: uint8 (52,).
+    """
 
     def __init__(self, rules: RuleSet) -> None:
         self.rules = rules
@@ -133,7 +137,8 @@ class Ranker:
             sorted(combinations_with_replacement(range(13), 5), key=lambda m: m[::-1]),
             dtype=np.uint8,
         )
-        self._splits = _split_table(multisets, rules)
+        self.multisets = multisets
+        self.split_table = _split_table(multisets, rules)
         self._suited = [
             (index, _Tabulated([PREDICATES[special.predicate]], multisets))
             for index, special in enumerate(rules.specials, start=11)
@@ -151,7 +156,7 @@ class Ranker:
     def split_ranks(self, hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Rank index of every setting; hands (n, 5) ascending, result uint8 (n, 10)."""
         multiset = _multiset_index(hands)
-        result = self._splits[multiset]
+        result = self.split_table[multiset]
         for index, condition in self._suited:
             holds = condition(hands, multiset) > 0
             result[holds] = np.maximum(result[holds], index)
@@ -163,7 +168,7 @@ class Ranker:
         Ranks (n, k), best first, 255 for none; one of the k for each of ten settings (n, 10).
         """
         multiset = _multiset_index(hands)
-        options, option_of = _distinct(self._splits)
+        options, option_of = _distinct(self.split_table)
         if not self._suited:
             return options[multiset], option_of[multiset]
         return _distinct(self.split_ranks(hands))
@@ -171,7 +176,7 @@ class Ranker:
     def best_ranks(self, hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Rank index of the best setting; hands (n, 5) ascending, result uint8 (n,)."""
         multiset = _multiset_index(hands)
-        result: NDArray[np.uint8] = self._splits.max(axis=1)[multiset]
+        result: NDArray[np.uint8] = self.split_table.max(axis=1)[multiset]
         for index, condition in self._suited:
             holds = condition(hands, multiset) > 0
             result[holds] = np.maximum(result[holds], index)

@@ -1,7 +1,7 @@
 """The exact value of every hand under every setting for the slip at stake, and the oracle.
 
-Values are integers: cents over ``denominator`` opponents' hands, conditional on the player's own five
-cards. The oracle sets the hand for the highest value, which need not be the highest rank.
+Values are integers: cents over ``denominator`` opponents' hands, conditional on the player's own
+five cards. The oracle sets the hand for the highest value, which need not be the highest rank.
 """
 
 from __future__ import annotations
@@ -52,17 +52,20 @@ class HandValues:
     @cached_property
     def best(self) -> NDArray[np.int64]:
         """Numerator of each hand's best setting; int64 (n,)."""
-        return self._by_setting.max(axis=1)
+        best: NDArray[np.int64] = self._by_setting.max(axis=1)
+        return best
 
     @cached_property
     def oracle(self) -> NDArray[np.uint8]:
         """The first optimal setting of each hand; uint8 (n,)."""
-        return self._by_setting.argmax(axis=1).astype(np.uint8)
+        oracle: NDArray[np.uint8] = self._by_setting.argmax(axis=1).astype(np.uint8)
+        return oracle
 
     @cached_property
     def optimal(self) -> NDArray[np.bool_]:
         """Which settings of each hand are optimal; bool (n, 10)."""
-        return self._by_setting == self.best[:, None]
+        optimal: NDArray[np.bool_] = self._by_setting == self.best[:, None]
+        return optimal
 
     def of(self, actions: NDArray[np.integer]) -> NDArray[np.int64]:
         """Numerators of the chosen settings; actions (n,) in 0..9, result int64 (n,)."""
@@ -70,7 +73,8 @@ class HandValues:
 
     def is_optimal(self, actions: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Whether each chosen setting is optimal; bool (n,)."""
-        return self.of(actions) == self.best
+        is_best: NDArray[np.bool_] = self.of(actions) == self.best
+        return is_best
 
     def mean(self, numerators: NDArray[np.int64]) -> Fraction:
         """Mean over all deals of a numerator per hand, in cents."""

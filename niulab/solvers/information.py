@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.engine.cards import RANKS, Card
-from niulab.engine.ranking import all_hands, hand_weights, ranker
 from niulab.engine.rules.model import RuleSet
-from niulab.engine.settlement import Outcome, unit_result
+from niulab.engine.settlement import Outcome
 from niulab.errors import RulesError, nearest
 from niulab.solvers.hand_values import option_values
-from niulab.solvers.joint_law import tie_outcomes
+from niulab.solvers.joint_law import Cell, tie_outcomes
 from niulab.solvers.matchups import Matchups, exact_dot, matchups
+from niulab.solvers.values import bonus_ev
 
 __all__ = ["value_given_card"]
 
@@ -30,9 +30,9 @@ def value_given_card(
 ) -> Fraction:
     """EV per unit of ``box`` given that one card of the player's / the dealer's hand is known.
 
-    ``card`` is a card (``"KS"``, an id) or a rank (``"K"``: the mean over its suits). Both hands are set
-    best. Raises RulesError for an unknown box, and for a dealer's card with a main box that pays on the
-    player's five cards beyond their rank (``hand_pays``).
+    ``card`` is a card (``"KS"``, an id) or a rank (``"K"``: the mean over its suits). Both hands
+    are set best. Raises RulesError for an unknown box, and for a dealer's card with a main box that
+    pays on the player's five cards beyond their rank (``hand_pays``).
     """
     if box not in rules.boxes:
         message = f"no box '{box}' in {rules.name}{nearest(box, rules.boxes)}"
@@ -59,7 +59,7 @@ def _unit_nets(rules: RuleSet, box: str) -> tuple[NDArray[np.int64], int]:
     """A ``net_table`` of one unit in ``box``, in the least common fraction of a unit."""
     n_ranks, n_masks = len(rules.ranks), 1 << len(rules.events)
     nets = {
-        (o, p, d, e): unit_result(rules, box, outcome=o, player_rank=p, dealer_rank=d, events=e).net
+        (o, p, d, e): Cell(p, d, o, e).unit(rules, box).net
         for o in Outcome
         for p in range(n_ranks)
         for d in range(n_ranks)
@@ -92,14 +92,7 @@ def _dealer_values(
 
 
 def _bonus_without(rules: RuleSet, box: str, card_id: int) -> Fraction:
-    """Mean award when one copy of a card lies in the dealer's hand."""
+    """EV of a bonus box when one copy of a card lies in the dealer's hand."""
     copies = list(rules.deck.composition)
     copies[card_id] -= 1
-    hands = all_hands(multi=rules.deck.decks > 1)
-    weights, events = hand_weights(hands, copies), ranker(rules).events(hands)
-    total = Fraction(0)
-    for mask in np.unique(events).tolist():
-        ways = int(weights[events == mask].sum())
-        cell = {"outcome": Outcome.LOSE, "player_rank": 0, "dealer_rank": 0, "events": mask}
-        total += ways * unit_result(rules, box, **cell).net
-    return total / int(weights.sum())
+    return bonus_ev(rules, box, copies)

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.engine.rules.model import RuleSet
-from niulab.engine.settlement import Outcome, tie_outcome
+from niulab.engine.settlement import (
+    Outcome,
+    Settlement,
+    UnitResult,
+    settle,
+    tie_outcome,
+    unit_result,
+)
+from niulab.engine.wagers import Slip
 from niulab.solvers.matchups import Matchups, exact_dot, matchups
 
 __all__ = ["Cell", "JointLaw", "joint_law", "tie_outcomes"]
@@ -25,6 +33,28 @@ class Cell:
     dealer_rank: int
     outcome: Outcome
     events: int = 0
+
+    def settle(self, rules: RuleSet, slip: Slip) -> Settlement:
+        """The slip settled in this cell, in cents."""
+        return settle(
+            rules,
+            slip,
+            outcome=self.outcome,
+            player_rank=self.player_rank,
+            dealer_rank=self.dealer_rank,
+            events=self.events,
+        )
+
+    def unit(self, rules: RuleSet, box: str) -> UnitResult:
+        """One unit staked on a box, settled exactly in this cell."""
+        return unit_result(
+            rules,
+            box,
+            outcome=self.outcome,
+            player_rank=self.player_rank,
+            dealer_rank=self.dealer_rank,
+            events=self.events,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +100,7 @@ def tie_outcomes(rules: RuleSet) -> tuple[Outcome, ...]:
 
 
 def joint_law(rules: RuleSet, composition: Sequence[int] | None = None) -> JointLaw:
-    """The exact law of a round from the full shoe, or from ``composition`` (copies of each card id).
+    """The exact law of a round from the full shoe or a ``composition`` (copies of each card id).
 
     Kept per ranking and composition.
     """
@@ -91,14 +121,14 @@ def _compute(rules: RuleSet, table: Matchups) -> JointLaw:
         if n:
             cells[cell] = cells.get(cell, 0) + n
 
-    def by_class(counts: NDArray[np.signedinteger]) -> NDArray[np.object_]:
+    def by_class(counts: NDArray[np.signedinteger]) -> dict[tuple[int, int], int]:
         totals = _weighted_counts(classes, table.weights, counts, n_ranks * n_masks)
-        return np.array(totals, dtype=object).reshape(n_ranks, n_masks)
+        return {divmod(index, n_masks): n for index, n in enumerate(totals)}
 
     less, equal = by_class(table.less[:, 0]), by_class(table.equal[:, 0])
     ties = tie_outcomes(rules)
     for dealer in range(n_ranks):
-        for (player, events), n in np.ndenumerate(by_class(table.counts[:, dealer])):
+        for (player, events), n in by_class(table.counts[:, dealer]).items():
             if player > dealer:
                 add(Cell(player, dealer, Outcome.WIN, events), n)
             elif player < dealer:
@@ -122,7 +152,7 @@ def _weighted_counts(
     counts: NDArray[np.signedinteger],
     n_classes: int,
 ) -> list[int]:
-    """Exact sums of ``weights * counts`` by class, in pieces of 26 bits that doubles hold exactly."""
+    """Exact sums of ``weights * counts`` by class, in 26-bit pieces that doubles hold exactly."""
     product = weights * counts
     totals, shift = [0] * n_classes, 0
     while True:

@@ -1,9 +1,9 @@
 """Compiled inclusion-exclusion over shared cards; only ``matchups`` calls it, and only when needed.
 
-Hands are multisets of card ids given as ascending rows. A hand ``b`` weighs ``w(b) = prod C(n_c, b_c)``
-physical hands of a shoe with ``n_c`` copies of card ``c``. For a multiset ``J`` of cards, the sum of
-``w(b) * prod C(b_c, J_c)`` over the hands ``b`` of a class, divided by ``w(J)``, counts the physical
-hands of the class that contain given copies ``J``; the hands that avoid all five cards of ``a`` are
+Hands are multisets of card ids given as ascending rows. A hand ``b`` weighs
+``w(b) = prod C(n_c, b_c)`` physical hands of a shoe with ``n_c`` copies of card ``c``. For a multiset
+``J`` of cards, the sum of ``w(b) * prod C(b_c, J_c)`` over the hands ``b`` of a class, divided by
+``w(J)``, counts the physical hands of the class that contain given copies ``J``; the hands that avoid all five cards of ``a`` are
 then the sum over ``J`` in ``a`` of ``(-1)^|J|`` times that count (inclusion-exclusion; Stanley,
 Enumerative Combinatorics 1, section 2.1).
 """
@@ -20,7 +20,7 @@ _PROPER_SUBSETS = 31
 
 
 @njit(cache=True, nogil=True)
-def _subset_rows(hand, colex, shift, offsets, rows):  # type: ignore[no-untyped-def]
+def _subset_rows(hand, colex, shift, offsets, rows):
     """Fill ``rows[mask]`` with the table row of each subset of a hand (the full one excepted)."""
     rows[0] = 0
     for k in range(5):
@@ -32,16 +32,16 @@ def _subset_rows(hand, colex, shift, offsets, rows):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def count_disjoint(  # type: ignore[no-untyped-def]
+def count_disjoint(
     hands, order, group_ends, ranks, weights, options, colex, shift, offsets,
     subset_weights, has_ties, table, counts, less, equal,
 ):  # fmt: skip
     """Count, for every hand, the opponents' hands that share no physical card with it.
 
-    hands (n, 5) uint8 in colex order; order (n,): hands by ascending tie key; group_ends: ends of the
-    runs of one key in ``order``; ranks (n,) uint8: rank of the opponent's best setting; weights (n,);
-    options (n, k) uint8: ranks to compare at (255: none); table (n_subsets, n_ranks): zeroed scratch,
-    its dtype wide enough for ``sum(weights)``. Results: counts (n, n_ranks) by the opponent's rank;
+    hands (n, 5) uint8 in colex order; order (n,): hands by ascending tie key; group_ends: ends of
+    the runs of one key in ``order``; ranks (n,) uint8: rank of the opponent's best setting; weights
+    (n,); options (n, k) uint8: ranks to compare at (255: none); table (n_subsets, n_ranks): zeroed
+    scratch, its dtype wide enough for ``sum(weights)``. Results: counts (n, n_ranks) by the opponent's rank;
     less, equal (n, k): opponents of the option's own rank with a lower / the same key. Without
     ``has_ties`` hands of one key share a card, so one pass serves and ``equal`` stays untouched.
     """

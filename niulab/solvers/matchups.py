@@ -59,7 +59,7 @@ _MAX_CACHED = 2  # a one-deck table takes about 250 MB
 
 
 def matchups(rules: RuleSet, composition: Sequence[int] | None = None) -> Matchups:
-    """The counts of a rule set, from the full shoe or from ``composition`` (copies of each card id).
+    """The counts of a rule set, from the full shoe or a ``composition`` (copies of each card id).
 
     Computed once per ranking and composition and kept for the last two. Raises RulesError if the
     composition cannot deal two hands.
@@ -165,16 +165,15 @@ def _is_total(order: Order) -> bool:
 def _subset_weights(copies: tuple[int, ...], *, multi: bool) -> NDArray[np.int64]:
     """Physical ways of every multiset of up to four cards, in the kernel's row order."""
     parts = [np.ones(1, dtype=np.int64)]
-    for size in range(1, HAND_SIZE):
-        parts.append(hand_weights(all_multisets(size, multi=multi), copies))
+    parts += [hand_weights(all_multisets(n, multi=multi), copies) for n in range(1, HAND_SIZE)]
     return np.maximum(np.concatenate(parts), 1)
 
 
 def exact_dot(weights: NDArray[np.integer], values: NDArray[np.integer]) -> int:
     """Sum of ``weights * values`` as an exact Python integer.
 
-    Values are cut into 24-bit digits, so that no partial sum of up to 2**23 products of a weight below
-    2**16 overflows 64 bits.
+    Values are cut into 24-bit digits, so that no partial sum of up to 2**23 products of a weight
+    below 2**16 overflows 64 bits.
     """
     total, rest, scale = 0, values.astype(np.int64), 1
     while True:

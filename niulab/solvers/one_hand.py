@@ -18,10 +18,11 @@ from niulab.engine.cards import HAND_SIZE, card_text, parse_hand
 from niulab.engine.hands import KEY_SPAN, SPLITS, Arrangement, arrangements, best_arrangement
 from niulab.engine.ranking import all_hands, hand_weights, ranker
 from niulab.engine.rules.model import RuleSet
-from niulab.engine.settlement import Outcome, Settlement, settle, tie_outcome, unit_result
+from niulab.engine.settlement import Outcome, Settlement, tie_outcome
 from niulab.engine.specials import PREDICATES
 from niulab.engine.wagers import Slip, cover_from, least_slip, verify_slip
 from niulab.errors import CardError
+from niulab.solvers.joint_law import Cell
 
 __all__ = [
     "Deal",
@@ -150,17 +151,12 @@ def _value(
     ev = dict.fromkeys(rules.boxes, Fraction(0))
     for (result, dealer_rank), n in opponents.by_result(arrangement).items():
         outcome = tie_outcome(rules.order, dealer_rank) if result is None else result
-        cell = {
-            "outcome": outcome,
-            "player_rank": arrangement.rank_index,
-            "dealer_rank": dealer_rank,
-            "events": events,
-        }
+        cell = Cell(arrangement.rank_index, dealer_rank, outcome, events)
         wins += n if outcome == Outcome.WIN else 0
         for box in ev:
-            ev[box] += n * unit_result(rules, box, **cell).net
+            ev[box] += n * cell.unit(rules, box).net
         if slip is not None:
-            ev_cents += n * settle(rules, slip, **cell).net_cents
+            ev_cents += n * cell.settle(rules, slip).net_cents
     total = opponents.n
     return (
         Fraction(wins, total),
@@ -217,22 +213,17 @@ def settle_hands(
     rules: RuleSet, slip: Slip, player: Arrangement, dealer: Arrangement
 ) -> Settlement:
     """Settle two set hands."""
-    return settle(
-        rules,
-        slip,
-        outcome=compare(player, dealer, rules),
-        player_rank=player.rank_index,
-        dealer_rank=dealer.rank_index,
-        events=event_mask((*player.base, *player.pair), rules),
-    )
+    events = event_mask((*player.base, *player.pair), rules)
+    outcome = compare(player, dealer, rules)
+    return Cell(player.rank_index, dealer.rank_index, outcome, events).settle(rules, slip)
 
 
 def best_setting(
     rules: RuleSet, cards: Sequence[int], slip: Slip, dealer_cards: Sequence[int] | None = None
 ) -> int:
-    """The oracle for one hand: the setting (of the cards in ascending order) that maximizes expected net.
+    """The oracle for one hand: the setting of its ascending cards with the highest expected net.
 
-    With the dealer's open hand known it maximizes the settled net of that deal. The first of equals.
+    With the dealer's open hand known, the highest settled net of that deal. The first of equals.
     """
     if dealer_cards is None:
         return hand_report(rules, cards, slip).best.action

@@ -6,7 +6,7 @@ chips moved are |result before commission and half-pay|.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -15,11 +15,11 @@ import numpy as np
 
 from niulab.engine.ranking import all_hands, hand_weights, ranker
 from niulab.engine.rules.model import RuleSet
-from niulab.engine.settlement import Outcome, settle, unit_result
+from niulab.engine.settlement import Outcome
 from niulab.engine.wagers import Slip, verify_slip
-from niulab.solvers.joint_law import JointLaw, joint_law
+from niulab.solvers.joint_law import Cell, JointLaw, joint_law
 
-__all__ = ["BoxValues", "SlipValues", "box_values", "player_edges", "slip_values"]
+__all__ = ["BoxValues", "SlipValues", "bonus_ev", "box_values", "player_edges", "slip_values"]
 
 
 @dataclass(frozen=True)
@@ -76,20 +76,7 @@ def box_values(rules: RuleSet, law: JointLaw | None = None) -> dict[str, BoxValu
     law = joint_law(rules) if law is None else law
     values = {}
     for box in rules.boxes:
-        results = (
-            (
-                unit_result(
-                    rules,
-                    box,
-                    outcome=c.outcome,
-                    player_rank=c.player_rank,
-                    dealer_rank=c.dealer_rank,
-                    events=c.events,
-                ),
-                n,
-            )
-            for c, n in law.cells.items()
-        )
+        results = ((cell.unit(rules, box), n) for cell, n in law.cells.items())
         ev, variance, moved = _moments(((r.net, r.moved, n) for r, n in results), law.n_deals)
         values[box] = BoxValues(ev, variance, moved)
     return values
@@ -99,20 +86,7 @@ def slip_values(rules: RuleSet, slip: Slip, law: JointLaw | None = None) -> Slip
     """Exact values of a slip in cents, with its rounding, cover and caps; raises WagerError."""
     verify_slip(rules, slip)
     law = joint_law(rules) if law is None else law
-    results = (
-        (
-            settle(
-                rules,
-                slip,
-                outcome=c.outcome,
-                player_rank=c.player_rank,
-                dealer_rank=c.dealer_rank,
-                events=c.events,
-            ),
-            n,
-        )
-        for c, n in law.cells.items()
-    )
+    results = ((cell.settle(rules, slip), n) for cell, n in law.cells.items())
     ev, variance, moved = _moments(
         ((Fraction(s.net_cents), Fraction(s.moved_cents), n) for s, n in results), law.n_deals
     )
@@ -141,29 +115,24 @@ def _may_favor_player(rules: RuleSet, box: str) -> bool:
     what it pays, rank by rank, never favors the player. A bonus box is its mean award.
     """
     if rules.boxes[box].is_bonus:
-        return _bonus_ev(rules, box) > 0
+        return bonus_ev(rules, box) > 0
     if rules.boxes[box].lose_rank != "dealer":
         return True
     return any(
-        unit_result(
-            rules, box, outcome=Outcome.WIN, player_rank=rank, dealer_rank=0, events=events
-        ).net
-        > loss
+        Cell(rank, 0, Outcome.WIN, events).unit(rules, box).net > loss
         for rank, loss in enumerate(rules.lose_odds(box))
         for events in range(1 << len(rules.events))
     )
 
 
-def _bonus_ev(rules: RuleSet, box: str) -> Fraction:
-    """EV of a bonus box, over the player's hands alone."""
+def bonus_ev(rules: RuleSet, box: str, composition: Sequence[int] | None = None) -> Fraction:
+    """EV per unit of a bonus box, over the player's hands from the full shoe or a composition."""
     hands = all_hands(multi=rules.deck.decks > 1)
-    weights = hand_weights(hands, rules.deck.composition)
+    weights = hand_weights(hands, rules.deck.composition if composition is None else composition)
     counts = np.bincount(ranker(rules).events(hands), weights=weights)  # below 2**40: exact
     total = Fraction(0)
     for events in np.flatnonzero(counts).tolist():
-        net, _ = unit_result(
-            rules, box, outcome=Outcome.LOSE, player_rank=0, dealer_rank=0, events=events
-        )
+        net, _ = Cell(0, 0, Outcome.LOSE, events).unit(rules, box)
         total += int(counts[events]) * net
     return total / int(weights.sum())
 

@@ -25,8 +25,6 @@ from niulab.engine.rules import load_rules, shipped_names
 from niulab.engine.specials import PREDICATES
 
 SHIPPED = [load_rules(name) for name in shipped_names()]
-RANKINGS = list({rules.ranking_hash: rules for rules in reversed(SHIPPED)}.values())
-ONE_DECK = [rules for rules in RANKINGS if rules.deck.decks == 1]
 SAMPLE = 400
 
 # Hong Kong: the counts printed in github.com/tysonwu/ngau-ngau (ngau_ngau_research.ipynb).
@@ -60,8 +58,15 @@ def by_name(rules):
 
 
 def by_part(rules, part):
-    """One rule set for each distinct value of a part of the ranking."""
-    return list({str(part(one)): one for one in reversed(rules)}.values())
+    """The first rule set of each distinct value of a part of the ranking."""
+    first = {}
+    for one in rules:
+        first.setdefault(str(part(one)), one)
+    return list(first.values())
+
+
+RANKINGS = by_part(SHIPPED, lambda rules: rules.ranking_hash)
+ONE_DECK = [rules for rules in RANKINGS if rules.deck.decks == 1]
 
 
 def ranks_part(rules):

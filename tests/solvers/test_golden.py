@@ -1,4 +1,4 @@
-"""Every published figure of the game, reproduced exactly (tests/golden/game.toml names the source)."""
+"""Every published figure of the game, reproduced exactly (see tests/golden/game.toml)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from math import sqrt
 from pathlib import Path
 
 import pytest
+
 from niulab.engine.rules import load_rules, shipped_names
 from niulab.engine.settlement import Outcome, unit_result
 from niulab.solvers.information import value_given_card
@@ -46,9 +47,7 @@ def test_the_player_wins_exactly_half_the_deals_and_none_is_tied() -> None:
 
 
 def test_the_law_of_the_main_boxes_has_22_cells_and_70_with_the_bonus() -> None:
-    plain = {
-        (c.outcome, max(c.player_rank, c.dealer_rank)) for c in joint_law(RULES).cells
-    }
+    plain = {(c.outcome, max(c.player_rank, c.dealer_rank)) for c in joint_law(RULES).cells}
     assert len(plain) == 22
     bonus_rules = load_rules("even-double-super-bonus")
     cells = {
@@ -156,5 +155,9 @@ def test_no_mirrored_box_of_any_shipped_sheet_favors_the_player() -> None:
     for name in shipped_names():
         rules = load_rules(name)
         for box, terms in rules.boxes.items():
-            if not terms.is_bonus and not terms.hand_pays and rules.lose_odds(box) == rules.win_odds(box):
+            if (
+                not terms.is_bonus
+                and not terms.hand_pays
+                and rules.lose_odds(box) == rules.win_odds(box)
+            ):
                 assert box_values(rules)[box].ev <= 0, (name, box)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+
 from niulab.engine.rules import load_rules, parse_rules, shipped_names
 from niulab.engine.wagers import Slip
 from niulab.errors import RulesError
@@ -26,8 +27,9 @@ def test_best_setting_wins_half_and_random_and_no_claim_win_the_published_shares
 
 
 def test_showing_every_hand_as_high_card_wins_the_published_share() -> None:
-    """Never claiming a niu: .1689506. The ten settings cannot quite do it, because all settings of a
-    hand such as K K Q J 10 qualify; so the sweep is asked about high cards for every hand."""
+    """Never claiming a niu: .1689506. The ten settings cannot quite do it, because all settings of
+    a hand such as K K Q J 10 qualify; so the sweep is asked about high cards for every hand.
+    """
     table = matchups(load_rules())
     sweep = _Sweep(table.hands, table.ranks, table.weights, 11, load_rules().deck.composition)
     as_high = np.zeros((len(table.hands), 1), dtype=np.uint8)

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+
 from niulab.engine.hands import arrangements, best_arrangement
 from niulab.engine.rules import RuleSet, load_rules, parse_rules
 from niulab.engine.settlement import Outcome, tie_outcome
@@ -39,7 +40,9 @@ table = {{ max_seats = 2 }}
 CASES = {
     "plain": small("single-double-super", FOUR_RANKS),
     "bonus": small("even-double-super-bonus", FOUR_RANKS),
-    "suit-first": small("single-double-super", FOUR_RANKS, extra='order = { tie_break = "suit_first" }'),
+    "suit-first": small(
+        "single-double-super", FOUR_RANKS, extra='order = { tie_break = "suit_first" }'
+    ),
     "ace-high": small("single-double-super", FOUR_RANKS, extra='order = { ace = "high" }'),
     "push": small("single-double-super", FOUR_RANKS, extra='order = { tie_break = "push" }'),
     "dealer": small("single-double-super", FOUR_RANKS, extra='order = { tie_break = "dealer" }'),
@@ -47,7 +50,10 @@ CASES = {
     "flush-special": small(
         "single-double-super",
         FOUR_RANKS,
-        extra='specials = [{ name = "black", predicate = "all_black" }]\n[boxes.super.win_odds]\nblack = 12',
+        extra=(
+            'specials = [{ name = "black", predicate = "all_black" }]\n'
+            "[boxes.super.win_odds]\nblack = 12"
+        ),
     ),
     "two-decks": small("single-double-super", TWO_RANKS, decks=2),
     "two-decks-cards": small("six-deck-shoe-bonus", TWO_RANKS, decks=2),
@@ -151,5 +157,8 @@ def test_slip_values_equal_the_sum_of_boxes() -> None:
     rules = load_rules()
     values = slip_values(rules, Slip.parse("single=100,double=60,super=40"))
     boxes = box_values(rules)
-    assert values.ev_cents == 100 * boxes["single"].ev + 60 * boxes["double"].ev + 40 * boxes["super"].ev
+    assert (
+        values.ev_cents
+        == 100 * boxes["single"].ev + 60 * boxes["double"].ev + 40 * boxes["super"].ev
+    )
     assert values.house_edge == -values.ev_cents / 200

@@ -1,0 +1,53 @@
+"""The table in words: what a person at the terminal sees of an environment's state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from niulab.engine.cards import card_text
+from niulab.envs.core import Result, State, Transition
+from niulab.envs.encoding import BETTING, PHASES
+from niulab.envs.settings import EnvSettings
+
+__all__ = ["render_text"]
+
+
+def render_text(settings: EnvSettings, state: State, last: Transition | None) -> str:
+    """A few lines: where the session stands, what lies on the table, how the last round ended."""
+    return "\n".join(_lines(settings, state, last))
+
+
+def _lines(settings: EnvSettings, state: State, last: Transition | None) -> Iterable[str]:
+    unit = settings.rules.base_unit_cents
+    head = [f"round {state.round_index}", PHASES[state.phase]]
+    if settings.bankroll_cents is not None:
+        head.append(f"bankroll {state.bankroll_cents / unit:.2f}")
+    if state.rounds_left is not None:
+        head.append(f"rounds left {state.rounds_left}")
+    yield f"{settings.rules.name} | " + ", ".join(head)
+    if last is not None and last.result is not None:
+        yield from _result_lines(settings, last.result)
+    if last is not None and last.end is not None:
+        yield f"  end: {last.end}"
+    if state.phase == BETTING:
+        slips = (f"{index}: {slip}" for index, slip in enumerate(settings.menu[:10]))
+        yield "  menu " + "  ".join(slips) + (" ..." if len(settings.menu) > 10 else "")
+    elif last is None or last.end is None:
+        yield f"  slip {settings.menu[state.slip]}"
+        yield f"  hand {_cards(state.hand)}"
+        if settings.sees_dealer:
+            yield f"  dealer {_cards(state.dealer)}"
+
+
+def _result_lines(settings: EnvSettings, result: Result) -> Iterable[str]:
+    unit = settings.rules.base_unit_cents
+    yield f"  slip {settings.menu[result.slip]}"
+    for who, hand in (("player", result.player), ("dealer", result.dealer)):
+        base = _cards(hand.shown_base) or "no base"
+        yield f"  {who} {base} | {_cards(hand.pair)}: {hand.rank}"
+    nets = ", ".join(f"{b} {c / unit:+.2f}" for b, c in result.settlement.net_by_box.items())
+    yield f"  {result.outcome.name.lower()}: net {result.settlement.net_cents / unit:+.2f} ({nets})"
+
+
+def _cards(cards: Iterable[int]) -> str:
+    return " ".join(card_text(card) for card in cards)

@@ -1,0 +1,326 @@
+"""The settings of an environment: every keyword, its checks, and the presets behind the ids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from niulab.engine.rules import DEFAULT_RULES, RuleSet, load_rules, shipped_names
+from niulab.engine.wagers import Slip, exposure_cents, least_slip, max_loss_cents, verify_slip
+from niulab.envs.menus import default_menu, grid_menu
+from niulab.errors import ConfigError, RulesError, WagerError, nearest
+
+__all__ = ["N_SETTINGS", "PRESETS", "EnvSettings", "make_settings"]
+
+N_SETTINGS = 10
+"""Ways to set a hand, and so the number of setting actions."""
+
+Decisions = Literal["set", "bet", "bet_and_set"]
+Objective = Literal["profit", "target", "log_wealth", "time_at_table"]
+Reward = Literal["settled", "expected"]
+CardOrder = Literal["sorted", "dealt"]
+Observation = Literal["float32", "uint8"]
+EncodingName = Literal["flags", "ids"]
+Illegal = Literal["replace", "raise"]
+MaskPlace = Literal["info", "observation"]
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "decisions": get_args(Decisions),
+    "objective": get_args(Objective),
+    "reward": get_args(Reward),
+    "card_order": get_args(CardOrder),
+    "observation": get_args(Observation),
+    "encoding": get_args(EncodingName),
+    "illegal": get_args(Illegal),
+    "mask": get_args(MaskPlace),
+}
+_FLAGS = ("can_leave", "point_flags")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvSettings:
+    """Checked settings; ``make_settings`` makes them from keywords.
+
+    rules: the sheet. decisions: which of the round's two decisions are the agent's; hands nobody
+    sets are set best. menu: the slips on offer, the least legal one first (the one fixed slip under
+    ``decisions="set"``). objective, reward, reward_scale: see ``rewards``. bankroll_cents: chips at
+    the start, None for a round without one. target_cents: a bankroll that ends the session.
+    n_rounds: the deadline, None for none. can_leave: one more action, after the last slip, leaves
+    the table. card_order: of the shown hand. observation, encoding, point_flags: see ``encoding``.
+    illegal: whether a masked action is replaced by action 0 or refused. mask: where it is handed
+    out; with "observation" the space is a Dict of "observation" and "action_mask".
+    """
+
+    rules: RuleSet
+    decisions: Decisions = "bet_and_set"
+    menu: tuple[Slip, ...]
+    objective: Objective = "profit"
+    reward: Reward = "settled"
+    reward_scale: float = 1.0
+    bankroll_cents: int | None = None
+    target_cents: int | None = None
+    n_rounds: int | None = 1
+    can_leave: bool = False
+    card_order: CardOrder = "sorted"
+    observation: Observation = "float32"
+    encoding: EncodingName = "flags"
+    point_flags: bool = False
+    illegal: Illegal = "replace"
+    mask: MaskPlace = "info"
+
+    @property
+    def bets(self) -> bool:
+        """Whether the agent chooses the slip."""
+        return self.decisions != "set"
+
+    @property
+    def sets_hand(self) -> bool:
+        """Whether the agent sets the hand."""
+        return self.decisions != "bet"
+
+    @property
+    def slip(self) -> Slip:
+        """The fixed slip of ``decisions="set"``; elsewhere the least one."""
+        return self.menu[0]
+
+    @property
+    def sees_dealer(self) -> bool:
+        """Whether the dealer's hand lies open while the agent sets."""
+        return self.sets_hand and self.rules.dealer_opens == "before_players"
+
+    @property
+    def leave_action(self) -> int | None:
+        """The action that leaves the table, if there is one."""
+        return len(self.menu) if self.can_leave else None
+
+    @property
+    def n_actions(self) -> int:
+        """Size of the action space; the two phases share their indices."""
+        n_bets = len(self.menu) + self.can_leave if self.bets else 0
+        return max(n_bets, N_SETTINGS if self.sets_hand else 0)
+
+    @property
+    def observation_kind(self) -> str:
+        """``float32``, ``uint8`` or ``ids``."""
+        return "ids" if self.encoding == "ids" else self.observation
+
+    def to_json(self) -> dict[str, Any]:
+        """The keywords from which ``make_settings`` makes these settings again, in JSON's types."""
+        result = {field.name: getattr(self, field.name) for field in fields(self)}
+        del result["menu"]
+        is_shipped = (
+            self.rules.name in shipped_names() and load_rules(self.rules.name) == self.rules
+        )
+        result["rules"] = self.rules.name if is_shipped else self.rules.model_dump(mode="json")
+        if self.bets:
+            result["menu"] = [str(slip) for slip in self.menu]
+        else:
+            result["slip"] = str(self.slip)
+        return result
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "niulab/NiuNiu-v0": {
+        "decisions": "bet_and_set",
+        "objective": "target",
+        "bankroll_cents": 2_000,
+        "target_cents": 4_000,
+        "n_rounds": 6,
+    },
+    "niulab/Arrange-v0": {"decisions": "set"},
+    "niulab/Table-v0": {"decisions": "bet_and_set"},
+    "niulab/Session-v0": {
+        "decisions": "bet",
+        "objective": "target",
+        "bankroll_cents": 2_000,
+        "target_cents": 4_000,
+        "n_rounds": 6,
+    },
+}
+"""What each id changes in the defaults of ``EnvSettings``."""
+
+_KEYWORDS = sorted({field.name for field in fields(EnvSettings)} | {"slip"})
+
+
+def make_settings(preset: str | EnvSettings = "niulab/NiuNiu-v0", **keywords: Any) -> EnvSettings:
+    """Lay ``keywords`` over a preset, or over other settings, and check the whole.
+
+    ``rules`` takes a shipped name, a path, a RuleSet or its dump; ``slip`` a Slip, a mapping or a
+    text as ``"single=100,super=40"``; ``menu`` a list of those, or ``"grid"``. Raises ConfigError
+    with every mistake.
+    """
+    if isinstance(preset, EnvSettings) and not keywords:
+        return preset
+    mistakes = [
+        f"unknown setting '{key}'{nearest(key, _KEYWORDS)}"
+        for key in keywords
+        if key not in _KEYWORDS
+    ]
+    values = _values_of(preset)
+    values |= {key: value for key, value in keywords.items() if key in _KEYWORDS}
+    mistakes += _mistaken_values(values)
+    rules = _read_rules(values["rules"], mistakes)
+    slip, menu = values.pop("slip"), values.pop("menu")
+    if rules is not None:
+        values["rules"] = rules
+        values["menu"] = _read_menu(rules, values["decisions"], slip, menu, mistakes)
+    if mistakes:
+        raise ConfigError(_report(mistakes))
+    settings = EnvSettings(**values)
+    if contradictions := list(_contradictions(settings)):
+        raise ConfigError(_report(contradictions))
+    return settings
+
+
+def _values_of(preset: str | EnvSettings) -> dict[str, Any]:
+    if isinstance(preset, EnvSettings):
+        values = {field.name: getattr(preset, field.name) for field in fields(EnvSettings)}
+        key, other = ("menu", "slip") if preset.bets else ("slip", "menu")
+        return values | {key: preset.menu if preset.bets else preset.slip, other: None}
+    if preset not in PRESETS:
+        raise ConfigError(f"no environment '{preset}'{nearest(preset, PRESETS)}")
+    defaults = {field.name: field.default for field in fields(EnvSettings)}
+    return defaults | {"rules": DEFAULT_RULES, "menu": None, "slip": None} | PRESETS[preset]
+
+
+def _report(mistakes: list[str]) -> str:
+    return "the settings of the environment are wrong:\n" + "\n".join(f"  - {m}" for m in mistakes)
+
+
+def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
+    for key, choices in _CHOICES.items():
+        value = values[key]
+        if value not in choices:
+            hint = nearest(value, choices) if isinstance(value, str) else ""
+            known = ", ".join(repr(choice) for choice in choices)
+            yield f"{key} is one of {known}, got {value!r}{hint}"
+    for key in _FLAGS:
+        if not isinstance(values[key], bool):
+            yield f"{key} is True or False, got {values[key]!r}"
+    for key in ("bankroll_cents", "target_cents", "n_rounds"):
+        value = values[key]
+        if value is not None and (type(value) is not int or value < 1):
+            yield f"{key} is a whole number of at least 1, or None, got {value!r}"
+    scale = values["reward_scale"]
+    if isinstance(scale, bool) or not isinstance(scale, int | float):
+        yield f"reward_scale is a number, got {scale!r}"
+    elif not (math.isfinite(scale) and scale > 0):
+        yield f"reward_scale is finite and above 0, got {scale!r}"
+
+
+def _read_rules(rules: Any, mistakes: list[str]) -> RuleSet | None:
+    try:
+        if isinstance(rules, Mapping):
+            found = RuleSet.model_validate(dict(rules))
+        elif isinstance(rules, str | Path | RuleSet):
+            found = load_rules(rules)
+        else:
+            mistakes.append(f"rules takes a shipped name, a path or a RuleSet, got {rules!r}")
+            return None
+    except (RulesError, ValueError) as error:
+        mistakes.append(f"rules: {error}")
+        return None
+    if found.is_ranking_only:
+        mistakes.append(
+            f"rules '{found.name}' only ranks hands: an environment needs a sheet with boxes, "
+            "as 'single-double-super'"
+        )
+        return None
+    return found
+
+
+def _read_menu(
+    rules: RuleSet, decisions: str, slip: Any, menu: Any, mistakes: list[str]
+) -> tuple[Slip, ...]:
+    if decisions == "set":
+        if menu is not None:
+            mistakes.append(
+                "menu offers bets, decisions='set' has none: give slip=, or bet as well"
+            )
+        return _read_slips(rules, [least_slip(rules) if slip is None else slip], "slip", mistakes)
+    if slip is not None:
+        mistakes.append(f"slip fixes the bet, decisions={decisions!r} chooses it: give menu=[...]")
+    if menu is None:
+        return default_menu(rules)
+    if menu == "grid":
+        try:
+            return grid_menu(rules)
+        except WagerError as error:
+            mistakes.append(f"menu='grid': {error}")
+            return ()
+    if isinstance(menu, str | Mapping) or not isinstance(menu, Iterable):
+        mistakes.append(f"menu takes a list of slips or 'grid', got {menu!r}")
+        return ()
+    slips = _read_slips(rules, list(menu), "menu", mistakes)
+    least = least_slip(rules)
+    if not slips or slips[0] != least:
+        got = f"'{slips[0]}'" if slips else "no slip"
+        mistakes.append(f"menu starts with the least legal slip '{least}', got {got}")
+    if len(set(slips)) < len(slips):
+        mistakes.append("menu holds a slip twice")
+    return slips
+
+
+def _read_slips(
+    rules: RuleSet, given: list[Any], key: str, mistakes: list[str]
+) -> tuple[Slip, ...]:
+    slips = []
+    for number, item in enumerate(given):
+        where = f"{key}[{number}]" if key == "menu" else key
+        try:
+            slip = item if isinstance(item, Slip) else Slip.of(item)
+            verify_slip(rules, slip)
+        except (WagerError, TypeError) as error:
+            mistakes.append(f"{where}: {error}")
+        else:
+            slips.append(slip)
+    return tuple(slips)
+
+
+def _contradictions(settings: EnvSettings) -> Iterable[str]:
+    """Mistakes of settings that are each right on their own."""
+    yield from _contradictions_of_money(settings)
+    if settings.reward == "expected":
+        if settings.objective != "profit":
+            yield (
+                "reward='expected' is exact only where value is linear in the net: "
+                f"objective='profit', not '{settings.objective}'"
+            )
+        if settings.rules.deck.reshuffle == "penetration" and settings.n_rounds != 1:
+            yield (
+                "reward='expected' takes every round from the full shoe: with "
+                "reshuffle='penetration' it needs n_rounds=1"
+            )
+    if settings.can_leave and not settings.bets:
+        yield "can_leave is a choice before a bet: decisions='set' makes none"
+    if settings.encoding == "ids" and not settings.sets_hand:
+        yield "encoding='ids' shows cards, decisions='bet' sees none: use encoding='flags'"
+    if settings.point_flags and settings.encoding == "ids":
+        yield "point_flags adds flags to cards, encoding='ids' has no flags"
+
+
+def _contradictions_of_money(settings: EnvSettings) -> Iterable[str]:
+    rules, bankroll, target = settings.rules, settings.bankroll_cents, settings.target_cents
+    if bankroll is None:
+        if settings.objective != "profit":
+            yield f"objective='{settings.objective}' watches a bankroll: give bankroll_cents"
+        if target is not None:
+            yield "target_cents is a bankroll to reach: give bankroll_cents"
+    else:
+        needed = exposure_cents(rules, settings.menu[0])
+        if bankroll < needed:
+            yield (
+                f"bankroll_cents={bankroll} does not cover the slip '{settings.menu[0]}': "
+                f"it needs {needed} cents in sight"
+            )
+        if target is not None and target <= bankroll:
+            yield f"target_cents={target} is above bankroll_cents={bankroll}, or there is no game"
+    if settings.objective == "target" and target is None:
+        yield "objective='target' needs target_cents"
+    if settings.objective == "log_wealth":
+        for slip in settings.menu:
+            if max_loss_cents(rules, slip) > exposure_cents(rules, slip):
+                yield f"objective='log_wealth': the slip '{slip}' can lose more than its cover"

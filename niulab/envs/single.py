@@ -1,0 +1,224 @@
+"""The single environment: Gymnasium's reset and step around the core, its state and its words."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Mapping
+from typing import Any, SupportsFloat
+
+import gymnasium
+import numpy as np
+from gymnasium import logger, spaces
+from gymnasium.error import InvalidAction, ResetNeeded
+from gymnasium.utils import RecordConstructorArgs
+from numpy.typing import NDArray
+
+from niulab.engine.cards import parse_hand
+from niulab.envs.core import Core, Hand, Result, State, Transition
+from niulab.envs.encoding import ENDED
+from niulab.envs.render import render_text
+from niulab.envs.settings import EnvSettings, make_settings
+from niulab.errors import ConfigError
+from niulab.seeding import entropy_seed
+
+__all__ = ["NamedTruncation", "NiuNiuEnv"]
+
+_STATE_VERSION = 1
+_SEED_MASK = (1 << 64) - 1
+
+
+class NiuNiuEnv(gymnasium.Env[Any, Any]):
+    """Niu Niu Poker at one seat: bet, set five cards, settle; the ids are presets of this class.
+
+    ``preset`` is an id or checked settings; any keyword of ``EnvSettings`` changes it. See
+    docs/environments/ for each id.
+    """
+
+    metadata = {"render_modes": ["ansi", "human"], "render_fps": 1}  # noqa: RUF012, as in gym.Env
+
+    def __init__(
+        self,
+        preset: str | EnvSettings = "niulab/NiuNiu-v0",
+        *,
+        render_mode: str | None = None,
+        **keywords: Any,
+    ) -> None:
+        if render_mode not in {None, *self.metadata["render_modes"]}:
+            raise ConfigError(f"render_mode is 'ansi', 'human' or None, got {render_mode!r}")
+        self.settings = make_settings(preset, **keywords)
+        self.render_mode = render_mode
+        self.core = Core(self.settings)
+        self.encoding = self.core.encoding
+        self.action_space = spaces.Discrete(self.settings.n_actions)
+        self.observation_space: spaces.Space[Any] = self.encoding.space
+        if self.settings.mask == "observation":
+            mask = spaces.MultiBinary(self.settings.n_actions)
+            self.observation_space = spaces.Dict(
+                {"observation": self.encoding.space, "action_mask": mask}
+            )
+        self._state: State | None = None
+        self._last: Transition | None = None
+        self._has_warned = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Open an episode with round 0 of ``seed``, or with the next round of the running stream.
+
+        ``options={"deal": (hand, dealer)}`` deals these hands in the first round, as card texts
+        ("KS QH 10D AC 7S") or ids.
+        """
+        super().reset(seed=seed)
+        forced = _read_deal(options, self.settings.rules.deck.decks)
+        if seed is not None:
+            self._state = self.core.start(seed & _SEED_MASK, 0, forced)
+        elif self._state is None:
+            self._state = self.core.start(entropy_seed(), 0, forced)
+        else:
+            self._state = self.core.start(self._state.seed, self._state.round_index + 1, forced)
+        self._last = None
+        if self.render_mode == "human":
+            self.render()
+        return self._observation(), self._info()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Play one action; raises InvalidAction for what is no whole number of the space."""
+        if self._state is None or self._state.phase == ENDED:
+            when = "the first reset()" if self._state is None else "the end of the episode"
+            raise ResetNeeded(
+                f"step() {'before' if self._state is None else 'after'} {when}: call reset()"
+            )
+        self._state, self._last = self.core.step(self._state, _read_action(action))
+        if self.render_mode == "human":
+            self.render()
+        has_ended = self._last.end is not None
+        return self._observation(), self._last.reward, has_ended, False, self._info()
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Legal actions, bool (n_actions,), under the name sb3-contrib asks for."""
+        return self.core.mask(self._now())
+
+    def render(self) -> str | None:
+        """The table in words: returned in mode "ansi", written to stdout in mode "human"."""
+        if self.render_mode is None:
+            if not self._has_warned:
+                self._has_warned = True
+                logger.warn(
+                    "render() without a render_mode: make the environment with 'ansi' or 'human'"
+                )
+            return None
+        text = render_text(self.settings, self._now(), self._last)
+        if self.render_mode == "ansi":
+            return text
+        sys.stdout.write(text + "\n")
+        return None
+
+    # ------------------------------------------------------------ state
+
+    def get_state(self) -> dict[str, Any]:
+        """All that fixes the future, streams included, as JSON can hold it."""
+        return {
+            "version": _STATE_VERSION,
+            "rules_hash": self.settings.rules.rules_hash,
+            "state": self._now().to_json(),
+            "np_random": self.np_random.bit_generator.state,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Go on from a state of ``get_state``; returns the observation and info there."""
+        known = (_STATE_VERSION, self.settings.rules.rules_hash)
+        if (state.get("version"), state.get("rules_hash")) != known:
+            raise ConfigError(
+                f"this state has version {state.get('version')!r} and rules "
+                f"{state.get('rules_hash')!r}, the environment {known[0]} and {known[1]!r}"
+            )
+        self._state = State.from_json(state["state"])
+        self._last = None
+        self.np_random.bit_generator.state = state["np_random"]
+        return self._observation(), self._info()
+
+    def _now(self) -> State:
+        if self._state is None:
+            raise ResetNeeded("there is no state before the first reset(): call it first")
+        return self._state
+
+    # ------------------------------------------------------------ what is handed out
+
+    def _observation(self) -> Any:
+        observation = self.core.observe(self._now())
+        if self.settings.mask == "observation":
+            return {"observation": observation, "action_mask": self.action_masks().astype(np.int8)}
+        return observation
+
+    def _info(self) -> dict[str, Any]:
+        state, last = self._now(), self._last
+        left = -1 if state.rounds_left is None else state.rounds_left
+        info: dict[str, Any] = {
+            "action_mask": self.action_masks().astype(np.int8),
+            "bankroll_cents": np.int64(state.bankroll_cents),
+            "last_net_cents": np.int64(state.last_net_cents),
+            "rounds_left": np.int64(left),
+        }
+        if last is None:
+            return info
+        if last.is_illegal:
+            info["illegal_action"] = True
+        if last.result is not None:
+            info["settlement"] = _settlement_info(last.result)
+        if last.end is not None:
+            info["end"] = last.end
+        return info
+
+
+class NamedTruncation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Says in ``info["end"]`` that ``max_episode_steps`` ended an episode; the ids wear it."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        RecordConstructorArgs.__init__(self)
+        gymnasium.Wrapper.__init__(self, env)
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        if truncated:
+            info.setdefault("end", "max_episode_steps")
+        return observation, reward, terminated, truncated, info
+
+
+def _settlement_info(result: Result) -> dict[str, Any]:
+    """A settled round in numbers only, so that batches stack it: enums and ranks by their index."""
+    nets = {box: np.int64(cents) for box, cents in result.settlement.net_by_box.items()}
+    return {
+        "slip": np.int64(result.slip),
+        "outcome": np.int64(result.outcome),
+        "player_rank": np.int64(result.player.rank_index),
+        "dealer_rank": np.int64(result.dealer.rank_index),
+        "dealer_cards": np.array(
+            sorted((*result.dealer.base, *result.dealer.pair)), dtype=np.uint8
+        ),
+        "net_cents": np.int64(result.settlement.net_cents),
+        "moved_cents": np.int64(result.settlement.moved_cents),
+        "net_by_box": nets,
+    }
+
+
+def _read_action(action: Any) -> int:
+    """A whole number, whatever wraps it; one-element arrays and floats are none."""
+    try:
+        return operator.index(action)
+    except TypeError:
+        raise InvalidAction(
+            f"an action is a whole number (int, NumPy integer, 0-d integer array), got {action!r}"
+        ) from None
+
+
+def _read_deal(options: Mapping[str, Any] | None, decks: int) -> tuple[Hand, Hand] | None:
+    rest = dict(options or {})
+    deal = rest.pop("deal", None)
+    if rest:
+        raise ConfigError(f"reset() takes the option 'deal', got {sorted(rest)}")
+    if deal is None:
+        return None
+    own, dealer = deal
+    hand = parse_hand(own, copies=decks)
+    return hand, parse_hand(dealer, copies=decks, seen=hand)

@@ -1,0 +1,121 @@
+"""Settings: every mistake in one message, presets as the docs say, a round trip through JSON."""
+
+import json
+
+import pytest
+from strategies import PLAYABLE, overlay
+
+from niulab.engine.rules import load_rules
+from niulab.engine.wagers import Slip
+from niulab.envs.registration import ENV_IDS
+from niulab.envs.settings import PRESETS, make_settings
+from niulab.errors import ConfigError
+
+
+def mistakes_of(preset="niulab/NiuNiu-v0", **keywords):
+    with pytest.raises(ConfigError) as caught:
+        make_settings(preset, **keywords)
+    return str(caught.value)
+
+
+def test_every_mistake_is_listed_at_once_with_the_nearest_known_name():
+    message = mistakes_of(
+        objectve="profit",
+        reward="expectd",
+        n_rounds=0,
+        bankroll_cents=1.5,
+        reward_scale=float("nan"),
+        can_leave=1,
+        rules="single-double-supr",
+    )
+    assert message.count("\n  - ") == 7
+    for part in (
+        "'objectve'; did you mean 'objective'?",
+        "did you mean 'expected'?",
+        "n_rounds is a whole number of at least 1, or None, got 0",
+        "bankroll_cents is a whole number of at least 1, or None, got 1.5",
+        "reward_scale is finite and above 0, got nan",
+        "can_leave is True or False, got 1",
+        "did you mean 'single-double-super'?",
+    ):
+        assert part in message
+
+
+def test_an_unknown_id_names_the_nearest_one():
+    with pytest.raises(ConfigError, match="did you mean 'niulab/Arrange-v0'"):
+        make_settings("niulab/Arange-v0")
+
+
+@pytest.mark.parametrize("rules", ["six-deck-shoe", "bomb-room"])
+def test_ranking_only_rules_are_refused(rules):
+    assert f"'{rules}' only ranks hands" in mistakes_of(rules=rules)
+
+
+@pytest.mark.parametrize(
+    ("preset", "keywords", "part"),
+    [
+        ("niulab/Session-v0", {"reward": "expected"}, "linear in the net"),
+        ("niulab/Session-v0", {"encoding": "ids"}, "decisions='bet' sees none"),
+        ("niulab/Session-v0", {"bankroll_cents": None}, "watches a bankroll"),
+        ("niulab/Session-v0", {"target_cents": 2000}, "is above bankroll_cents=2000"),
+        ("niulab/Session-v0", {"target_cents": None}, "needs target_cents"),
+        ("niulab/Session-v0", {"bankroll_cents": 99}, "needs 100 cents in sight"),
+        ("niulab/Session-v0", {"slip": "single=100"}, "give menu=[...]"),
+        ("niulab/Session-v0", {"menu": ["single=200", "single=100"]}, "starts with the least"),
+        ("niulab/Session-v0", {"menu": ["single=100", "single=100"]}, "a slip twice"),
+        ("niulab/Session-v0", {"menu": ["single=100", "single=130"]}, "menu[1]"),
+        ("niulab/Session-v0", {"menu": []}, "got no slip"),
+        ("niulab/Session-v0", {"menu": "single=100"}, "a list of slips or 'grid'"),
+        ("niulab/Session-v0", {"menu": "grid"}, "more than 10000"),
+        ("niulab/Arrange-v0", {"menu": ["single=100"]}, "decisions='set' has none"),
+        ("niulab/Arrange-v0", {"slip": "double=100"}, "lacks the required box"),
+        ("niulab/Arrange-v0", {"can_leave": True}, "a choice before a bet"),
+        ("niulab/Arrange-v0", {"encoding": "ids", "point_flags": True}, "has no flags"),
+        ("niulab/Arrange-v0", {"rules": 7}, "a shipped name, a path or a RuleSet, got 7"),
+        (
+            "niulab/Table-v0",
+            {"rules": "six-deck-shoe-bonus", "reward": "expected", "n_rounds": 2},
+            "needs n_rounds=1",
+        ),
+    ],
+)
+def test_contradictions_are_refused_with_the_remedy(preset, keywords, part):
+    assert part in mistakes_of(preset, **keywords)
+
+
+def test_log_wealth_refuses_slips_that_can_lose_more_than_their_cover():
+    rules = overlay("single-double-super", "[boxes.super.cover]\nmultiple = 2\n")
+    message = mistakes_of("niulab/Session-v0", rules=rules, objective="log_wealth")
+    assert "'single=100,super=100' can lose more than its cover" in message
+    assert "'single=100,double=100'" not in message
+
+
+def test_presets_are_the_registered_ids():
+    assert tuple(PRESETS) == ENV_IDS
+    arrange = make_settings("niulab/Arrange-v0")
+    assert (arrange.decisions, str(arrange.slip), arrange.n_actions) == ("set", "single=100", 10)
+    session = make_settings("niulab/Session-v0")
+    assert (session.objective, session.can_leave, session.n_rounds) == ("target", False, 6)
+
+
+@pytest.mark.parametrize("preset", ENV_IDS)
+@pytest.mark.parametrize("name", sorted(PLAYABLE))
+def test_settings_survive_json(preset, name):
+    settings = make_settings(preset, rules=name, card_order="dealt")
+    again = make_settings(preset, **json.loads(json.dumps(settings.to_json())))
+    assert again == settings
+    assert make_settings(settings) is settings
+
+
+def test_own_rules_survive_json_with_their_hash():
+    rules = overlay("single-double-super", "[boxes.single]\nminimum_cents = 200\n")
+    settings = make_settings("niulab/Arrange-v0", rules=rules)
+    again = make_settings(**json.loads(json.dumps(settings.to_json())))
+    assert again.rules.rules_hash == rules.rules_hash != load_rules().rules_hash
+    assert again.slip == Slip.parse("single=200")
+
+
+def test_keywords_lay_over_other_settings():
+    arrange = make_settings("niulab/Arrange-v0", slip="single=100,super=40")
+    changed = make_settings(arrange, encoding="ids")
+    assert (changed.slip, changed.encoding) == (arrange.slip, "ids")
