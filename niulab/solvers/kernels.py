@@ -1,11 +1,11 @@
 """Compiled inclusion-exclusion over shared cards; only ``matchups`` calls it, and only when needed.
 
 Hands are multisets of card ids given as ascending rows. A hand ``b`` weighs
-``w(b) = prod C(n_c, b_c)`` physical hands of a shoe with ``n_c`` copies of card ``c``. For a multiset
-``J`` of cards, the sum of ``w(b) * prod C(b_c, J_c)`` over the hands ``b`` of a class, divided by
-``w(J)``, counts the physical hands of the class that contain given copies ``J``; the hands that avoid all five cards of ``a`` are
-then the sum over ``J`` in ``a`` of ``(-1)^|J|`` times that count (inclusion-exclusion; Stanley,
-Enumerative Combinatorics 1, section 2.1).
+``w(b) = prod C(n_c, b_c)`` physical hands of a shoe with ``n_c`` copies of card ``c``. For a
+multiset ``J`` of cards, the sum of ``w(b) * prod C(b_c, J_c)`` over the hands ``b`` of a class,
+divided by ``w(J)``, counts the physical hands of the class that contain given copies ``J``; the
+hands that avoid all five cards of ``a`` are then the sum over ``J`` in ``a`` of ``(-1)^|J|`` times
+that count (inclusion-exclusion; Stanley, Enumerative Combinatorics 1, section 2.1).
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ def count_disjoint(
     hands (n, 5) uint8 in colex order; order (n,): hands by ascending tie key; group_ends: ends of
     the runs of one key in ``order``; ranks (n,) uint8: rank of the opponent's best setting; weights
     (n,); options (n, k) uint8: ranks to compare at (255: none); table (n_subsets, n_ranks): zeroed
-    scratch, its dtype wide enough for ``sum(weights)``. Results: counts (n, n_ranks) by the opponent's rank;
-    less, equal (n, k): opponents of the option's own rank with a lower / the same key. Without
-    ``has_ties`` hands of one key share a card, so one pass serves and ``equal`` stays untouched.
+    scratch, its dtype wide enough for ``sum(weights)``. Results: counts (n, n_ranks) by the
+    opponent's rank; less, equal (n, k): opponents of the option's own rank with a lower / the same
+    key. Without ``has_ties`` hands of one key share a card, so one pass serves and ``equal`` stays
+    untouched.
     """
     n_ranks = counts.shape[1]
     n_options = options.shape[1]

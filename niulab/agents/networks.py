@@ -1,0 +1,308 @@
+"""Networks made for cards: order-free scores of the ten splits of a hand, in plain torch.
+
+A split is scored by its base plus its pair, each from the sum of its cards' vectors, so the order
+in which cards are shown cannot matter. One deck has only 22,100 bases and 1,326 pairs: both are
+scored once per minibatch and looked up, the same function with the same gradient at half the work.
+
+The hidden layer is a sine. What makes a base depends on its points modulo ten, a periodic function
+of a sum, which one layer of sines represents exactly (its Fourier series) and rectifiers only by
+memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement, pairwise, permutations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from niulab.engine.cards import HAND_SIZE, N_CARDS
+from niulab.engine.hands import SPLITS
+from niulab.envs.encoding import NO_CARD, Encoding
+
+__all__ = [
+    "ACTIVATIONS",
+    "CardLayout",
+    "CardReader",
+    "CardSetScores",
+    "DeepSet",
+    "Sine",
+    "SplitActorCritic",
+    "SplitQNetwork",
+    "perceptron",
+]
+
+
+_N_FEATURES = 8
+"""Length of the vectors whose inner product is the value of a base with a pair."""
+
+
+class Sine(nn.Module):
+    """The sine of every entry."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.sin(x)
+
+
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "sine": Sine,
+    "relu": nn.ReLU,
+    "silu": nn.SiLU,
+    "tanh": nn.Tanh,
+}
+"""Hidden activations by the name a config writes."""
+
+
+def perceptron(n_in: int, hidden: Sequence[int], n_out: int, activation: str) -> nn.Sequential:
+    """Linear layers of the given hidden widths with an activation between them."""
+    widths = [n_in, *hidden]
+    layers: list[nn.Module] = []
+    for width, following in pairwise(widths):
+        layers += [nn.Linear(width, following), ACTIVATIONS[activation]()]
+    return nn.Sequential(*layers, nn.Linear(widths[-1], n_out))
+
+
+# ---------------------------------------------------------------- reading observations
+
+
+@dataclass(frozen=True)
+class CardLayout:
+    """Where an observation holds the own hand.
+
+    Five cards of ``card_width`` columns each, from column ``start``; a card of width 1 is an id, a
+    wider one starts with 13 + 4 flags.
+    """
+
+    start: int
+    card_width: int
+
+    @classmethod
+    def of(cls, encoding: Encoding) -> CardLayout:
+        """The layout of a task that sets hands."""
+        hand = next(field for field in encoding.layout if field.name == "own hand")
+        return cls(hand.start, (hand.stop - hand.start) // HAND_SIZE)
+
+    @property
+    def stop(self) -> int:
+        return self.start + HAND_SIZE * self.card_width
+
+
+class CardReader(nn.Module):
+    """Splits observations into card ids (n, 5) and everything else, scaled to [0, 1].
+
+    highs: the largest value of each column, as the observation space gives it.
+    """
+
+    highs: Tensor
+
+    def __init__(self, layout: CardLayout, highs: Sequence[float]) -> None:
+        super().__init__()
+        self.layout = layout
+        rest = [*highs[: layout.start], *highs[layout.stop :]]
+        self.n_context = len(rest)
+        self.register_buffer("highs", torch.tensor(rest, dtype=torch.float32), persistent=False)
+
+    def cards(self, observations: Tensor) -> Tensor:
+        """Card ids, int64 (n, 5); NO_CARD where none lies."""
+        columns = observations[:, self.layout.start : self.layout.stop]
+        if self.layout.card_width == 1:
+            return columns.long()
+        flags = columns.reshape(len(columns), HAND_SIZE, self.layout.card_width)
+        ids = 4 * flags[:, :, :13].argmax(dim=2) + flags[:, :, 13:17].argmax(dim=2)
+        return torch.where(flags[:, :, :13].any(dim=2), ids, NO_CARD)
+
+    def context(self, observations: Tensor) -> Tensor:
+        """What is no own card, (n, n_context)."""
+        before = observations[:, : self.layout.start]
+        after = observations[:, self.layout.stop :]
+        return torch.cat([before, after], dim=1).float() / self.highs
+
+
+# ---------------------------------------------------------------- scores of cards
+
+
+class DeepSet(nn.Module):
+    """A function of a set of cards: a perceptron of the sum of their vectors (NO_CARD: none)."""
+
+    def __init__(self, embedding: int, hidden: Sequence[int], n_out: int, activation: str) -> None:
+        super().__init__()
+        self.vectors = nn.Embedding(N_CARDS + 1, embedding, padding_idx=NO_CARD)
+        self.head = perceptron(embedding, hidden, n_out, activation)
+
+    def forward(self, cards: Tensor) -> Tensor:
+        """Cards (n, k) to (n, n_out)."""
+        summed = functional.embedding_bag(
+            cards, self.vectors.weight, mode="sum", padding_idx=NO_CARD
+        )
+        result: Tensor = self.head(summed)
+        return result
+
+
+class CardSetScores(nn.Module):
+    """A DeepSet of every set of ``size`` cards at once, and where to find a set in that table.
+
+    has_repeats: whether a card may lie twice (several decks).
+    """
+
+    sets: Tensor
+    rows: Tensor
+
+    def __init__(self, size: int, function: DeepSet, *, has_repeats: bool) -> None:
+        super().__init__()
+        self.function = function
+        choose = combinations_with_replacement if has_repeats else combinations
+        sets = np.array(list(choose(range(N_CARDS), size)), dtype=np.int64)
+        rows = np.zeros((NO_CARD + 1,) * size, dtype=np.int64)  # sets with NO_CARD: row 0, unused
+        for order in permutations(range(size)):
+            rows[tuple(sets[:, order].T)] = np.arange(len(sets))
+        self._strides = [(NO_CARD + 1) ** power for power in reversed(range(size))]
+        self.register_buffer("sets", torch.from_numpy(sets), persistent=False)
+        self.register_buffer("rows", torch.from_numpy(rows.reshape(-1)), persistent=False)
+        self._kept: tuple[Tensor, Tensor] | None = None
+
+    def table(self) -> Tensor:
+        """Scores of all sets; where no gradient is asked for, kept until a weight changes."""
+        if torch.is_grad_enabled():
+            result: Tensor = self.function(self.sets)
+            return result
+        # the weights themselves are compared: torch does not count what is written through .data,
+        # as the updates of DQN's target network are
+        weights = nn.utils.parameters_to_vector(self.function.parameters())
+        if self._kept is None or not torch.equal(self._kept[0], weights):
+            self._kept = weights, self.function(self.sets)
+        return self._kept[1]
+
+    def forward(self, cards: Sequence[Tensor]) -> Tensor:
+        """Scores (..., n_out) of sets given as one id tensor per place."""
+        index = sum(stride * ids for stride, ids in zip(self._strides, cards, strict=True))
+        return functional.embedding(self.rows[index], self.table())
+
+
+_FRONTS = tuple(zip(*SPLITS, strict=True))
+_BACKS = tuple(zip(*(sorted({*range(HAND_SIZE)} - {*split}) for split in SPLITS), strict=True))
+
+
+def _places(cards: Tensor, positions: Sequence[tuple[int, ...]]) -> list[Tensor]:
+    """For each place of a set, the ids (n, 10) that the ten splits put there."""
+    return [cards[:, list(position)] for position in positions]
+
+
+# ---------------------------------------------------------------- networks
+
+
+class SplitActorCritic(nn.Module):
+    """Logits of a hand's ten splits and the value of what is seen.
+
+    logits = score of the base + score of the pair, while a hand lies on the table; what else the
+    task shows (phase, stakes, bankroll) adds logits of its own. The critic is a deep set of the
+    five cards beside the same context. The methods are those SB3 asks of an ``mlp_extractor``.
+    """
+
+    def __init__(
+        self,
+        layout: CardLayout,
+        highs: Sequence[float],
+        n_actions: int,
+        *,
+        embedding: int = 128,
+        hidden: Sequence[int] = (64,),
+        pair_embedding: int = 16,
+        pair_hidden: Sequence[int] = (16,),
+        activation: str = "sine",
+        critic_embedding: int = 64,
+        critic_hidden: Sequence[int] = (64,),
+        critic_activation: str = "relu",
+        has_repeats: bool = False,
+    ) -> None:
+        super().__init__()
+        self.latent_dim_pi, self.latent_dim_vf = n_actions, 1
+        self.n_actions = n_actions
+        self.reader = CardReader(layout, highs)
+        base = DeepSet(embedding, hidden, 1, activation)
+        pair = DeepSet(pair_embedding, pair_hidden, 1, activation)
+        self.bases = CardSetScores(3, base, has_repeats=has_repeats)
+        self.pairs = CardSetScores(2, pair, has_repeats=has_repeats)
+        self.critic = DeepSet(critic_embedding, critic_hidden, 1, critic_activation)
+        n_context = self.reader.n_context
+        self.context: nn.Module | None = None
+        if n_context:
+            self.context = perceptron(n_context, critic_hidden, n_actions + 1, critic_activation)
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        return self.forward_actor(observations), self.forward_critic(observations)
+
+    def forward_actor(self, observations: Tensor) -> Tensor:
+        """Logits (n, n_actions)."""
+        cards = self.reader.cards(observations)
+        bases: Tensor = self.bases(_places(cards, _BACKS))
+        pairs: Tensor = self.pairs(_places(cards, _FRONTS))
+        logits = (bases + pairs)[..., 0]
+        if self.context is None:
+            return logits
+        of_context: Tensor = self.context(self.reader.context(observations))
+        return of_context[:, : self.n_actions] + _padded(logits, cards, self.n_actions)
+
+    def forward_critic(self, observations: Tensor) -> Tensor:
+        """Values (n, 1)."""
+        values: Tensor = self.critic(self.reader.cards(observations))
+        if self.context is None:
+            return values
+        of_context: Tensor = self.context(self.reader.context(observations))
+        return values + of_context[:, self.n_actions :]
+
+
+class SplitQNetwork(nn.Module):
+    """Action values of a hand's ten splits, (n, n_actions).
+
+    value of a split = value of the hand + <vector of the base, vector of the pair>: what a pair is
+    worth depends on whether the base behind it qualifies, which a sum of two scores cannot say.
+    """
+
+    def __init__(
+        self,
+        layout: CardLayout,
+        highs: Sequence[float],
+        n_actions: int,
+        *,
+        embedding: int = 128,
+        hidden: Sequence[int] = (64,),
+        pair_embedding: int = 16,
+        pair_hidden: Sequence[int] = (16,),
+        activation: str = "sine",
+        critic_embedding: int = 64,
+        critic_hidden: Sequence[int] = (64,),
+        critic_activation: str = "relu",
+        has_repeats: bool = False,
+    ) -> None:
+        super().__init__()
+        self.n_actions = n_actions
+        self.reader = CardReader(layout, highs)
+        base = DeepSet(embedding, hidden, _N_FEATURES, activation)
+        pair = DeepSet(pair_embedding, pair_hidden, _N_FEATURES, activation)
+        self.bases = CardSetScores(3, base, has_repeats=has_repeats)
+        self.pairs = CardSetScores(2, pair, has_repeats=has_repeats)
+        self.hand_value = DeepSet(critic_embedding, critic_hidden, 1, critic_activation)
+        n_context = self.reader.n_context
+        self.context: nn.Module | None = None
+        if n_context:
+            self.context = perceptron(n_context, critic_hidden, n_actions, critic_activation)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        cards = self.reader.cards(observations)
+        bases: Tensor = self.bases(_places(cards, _BACKS))
+        pairs: Tensor = self.pairs(_places(cards, _FRONTS))
+        values: Tensor = self.hand_value(cards) + (bases * pairs).sum(dim=2)
+        if self.context is None:
+            return values
+        of_context: Tensor = self.context(self.reader.context(observations))
+        return of_context + _padded(values, cards, self.n_actions)
+
+
+def _padded(scores: Tensor, cards: Tensor, n_actions: int) -> Tensor:
+    """Scores of the splits where a hand lies, zeros elsewhere, (n, n_actions)."""
+    scores = scores * (cards[:, :1] != NO_CARD)
+    return functional.pad(scores, (0, n_actions - scores.shape[1]))

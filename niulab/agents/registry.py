@@ -1,0 +1,138 @@
+"""Agents by name: what a config, a command or a test writes to get one.
+
+Setting hands: ``random``, ``never-claim``, ``greedy-pair``, ``first-found-base``, ``oracle``.
+Betting: ``random``, ``least-slip``, ``flat:3`` or ``flat:single=100,super=40``. Both:
+``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least slip.
+``model:PATH`` loads a trained model, ``table:PATH`` a table of actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from niulab.agents.base import Agent, CallableAgent, PredictAgent
+from niulab.agents.baselines import (
+    FirstFoundBaseAgent,
+    GreedyPairAgent,
+    NeverClaimAgent,
+    OracleAgent,
+    RandomAgent,
+)
+from niulab.agents.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
+from niulab.agents.by_hand import TableAgent, read_table
+from niulab.envs.settings import EnvSettings
+from niulab.errors import ConfigError, nearest
+
+__all__ = ["BETTORS", "SETTERS", "agent_names", "as_agent", "make_agent"]
+
+SETTERS: dict[str, Callable[[EnvSettings], Agent]] = {
+    "random": RandomAgent,
+    "never-claim": NeverClaimAgent,
+    "greedy-pair": GreedyPairAgent,
+    "first-found-base": FirstFoundBaseAgent,
+    "oracle": OracleAgent,
+}
+"""Agents that set a hand, from worst to best."""
+
+BETTORS: dict[str, Callable[[EnvSettings], Agent]] = {
+    "random": RandomAgent,
+    "least-slip": lambda _: LeastSlipBettor(),
+}
+"""Agents that choose a slip; ``flat:SLIP`` stands beside them."""
+
+_FLAT, _MODEL, _TABLE = "flat:", "model:", "table:"
+
+
+def agent_names(settings: EnvSettings) -> tuple[str, ...]:
+    """Names that ``make_agent`` knows for a task."""
+    if not settings.bets:
+        return tuple(SETTERS)
+    flats = tuple(f"{_FLAT}{index}" for index in range(len(settings.menu)))
+    if not settings.sets_hand:
+        return (*BETTORS, *flats)
+    return tuple(dict.fromkeys((*BETTORS, *flats, *SETTERS)))
+
+
+def make_agent(name: str, settings: EnvSettings) -> Agent:
+    """The agent of a name for a task; raises ConfigError with the nearest known name."""
+    if name.startswith(_MODEL):
+        return _load_model(Path(name.removeprefix(_MODEL)), settings)
+    if name.startswith(_TABLE):
+        _verify_sets(name, settings)
+        return read_table(Path(name.removeprefix(_TABLE)), settings)
+    if not settings.bets:
+        return _setter(name, settings)
+    if not settings.sets_hand:
+        return _bettor(name, settings)
+    return _bet_and_set(name, settings)
+
+
+def as_agent(policy: Any, settings: EnvSettings, *, name: str | None = None) -> Agent:
+    """Whatever can decide, as an agent.
+
+    Takes an agent, a name as of ``make_agent``, a ``.npy`` path or array of actions, one per hand,
+    an object with SB3's ``predict``, or a function of observations (and masks).
+    """
+    if isinstance(policy, str | Path):
+        is_table = str(policy).endswith(".npy") and not str(policy).startswith((_TABLE, _MODEL))
+        return make_agent(f"{_TABLE}{policy}" if is_table else str(policy), settings)
+    if isinstance(policy, np.ndarray | list | tuple):
+        _verify_sets("a table of actions", settings)
+        return TableAgent(policy, settings, name or "table")
+    if isinstance(policy, Agent):
+        return policy
+    if callable(getattr(policy, "predict", None)):
+        return PredictAgent(policy, name)
+    if callable(policy):
+        return CallableAgent(policy, name)
+    raise ConfigError(
+        f"{type(policy).__name__} is no policy: give an agent, an agent's name, a table of "
+        "actions, an object with predict(observation), or a function of observations"
+    )
+
+
+def _setter(name: str, settings: EnvSettings) -> Agent:
+    if name not in SETTERS:
+        raise ConfigError(f"no agent '{name}' sets hands{nearest(name, agent_names(settings))}")
+    return SETTERS[name](settings)
+
+
+def _bettor(name: str, settings: EnvSettings) -> Agent:
+    if name.startswith(_FLAT):
+        return flat_bettor(name.removeprefix(_FLAT), settings)
+    if name not in BETTORS:
+        raise ConfigError(f"no agent '{name}' bets{nearest(name, (*BETTORS, 'flat:0'))}")
+    return BETTORS[name](settings)
+
+
+def _bet_and_set(name: str, settings: EnvSettings) -> Agent:
+    if name == "random":
+        return RandomAgent()
+    bettor, plus, setter = name.partition("+")
+    if not plus and name in SETTERS:
+        bettor, setter = "least-slip", name
+    elif not plus:
+        if name not in BETTORS and not name.startswith(_FLAT):
+            raise ConfigError(f"no agent '{name}'{nearest(name, agent_names(settings))}")
+        setter = "oracle"
+    return BetAndSetAgent(_bettor(bettor, settings), _setter(setter, settings), settings, name)
+
+
+def _verify_sets(what: str, settings: EnvSettings) -> None:
+    if settings.bets or not settings.sets_hand:
+        raise ConfigError(
+            f"{what} gives one setting per hand, and decisions='{settings.decisions}' asks for "
+            "more: use it with niulab/Arrange-v0"
+        )
+
+
+def _load_model(path: Path, settings: EnvSettings) -> Agent:
+    # opened here only: torch takes seconds to import, and most agents do without
+    from niulab.agents.sb3 import load_agent
+
+    agent: Agent = load_agent(path, settings)
+    return agent

@@ -1,0 +1,168 @@
+"""``niulab evaluate``: one policy's exact score, beside the bounds and a simulated cross-check."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from niulab.cli.output import (
+    JsonFlag,
+    command_line,
+    console,
+    examples,
+    print_json,
+    progress_bar,
+    table,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from niulab.agents.base import Agent
+    from niulab.envs.settings import EnvSettings
+    from niulab.evaluation import League
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "niulab evaluate first-found-base",
+    "niulab evaluate greedy-pair --rules ngau-ngau-hong-kong --json",
+    "niulab evaluate runs/ppo_arrange   [dim]# the model of a run, on the task it learned[/dim]",
+    "niulab evaluate runs/ppo_arrange --transfer bull-bull-live",
+    "niulab evaluate --actions table.npy",
+    "niulab evaluate least-slip+oracle --env niulab/Table-v0",
+)
+
+_ARRANGE = "niulab/Arrange-v0"
+
+
+def run(
+    agent: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[AGENT]",
+            help="An agent's name, as oracle, or the folder of a model or of the run that made it.",
+        ),
+    ] = None,
+    env: Annotated[
+        str | None,
+        typer.Option(
+            help=f"The task. Default: the one a model was trained on, else {_ARRANGE}.",
+            metavar="ID",
+        ),
+    ] = None,
+    rules: Annotated[
+        str | None, typer.Option(help="A shipped name or the path of a rules file.")
+    ] = None,
+    slip: Annotated[
+        str | None, typer.Option(help="The slip at stake while setting hands.", metavar="STAKES")
+    ] = None,
+    actions: Annotated[
+        Path | None,
+        typer.Option(help="A table of settings, one per hand, instead of AGENT.", metavar="NPY"),
+    ] = None,
+    transfer: Annotated[
+        str | None,
+        typer.Option(help="Play a model on another sheet on purpose.", metavar="RULES"),
+    ] = None,
+    stochastic: Annotated[
+        bool, typer.Option("--stochastic", help="Score the policy's probabilities, not its argmax.")
+    ] = False,
+    rounds: Annotated[
+        int, typer.Option(help="Rounds of the simulated cross-check; 0 for none.", min=0)
+    ] = 200_000,
+    seed: Annotated[int, typer.Option(help="Seed of the cross-check.", min=0)] = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Score a policy exactly: it is asked about every hand the shoe can deal.
+
+    EV per box, win probability, share of hands set optimally, share of niu hands
+    found and regret to the oracle carry no sampling error. Where a task cannot
+    be enumerated, the score is simulated, with an interval, and says so.
+    """
+    from niulab.evaluation import BenchmarkConfig, Entrant, benchmark
+
+    if (agent is None) == (actions is None):
+        raise typer.BadParameter("give either an agent or --actions", param_hint="AGENT")
+    name = agent if actions is None else f"table:{actions}"
+    keywords = {"rules": transfer or rules, "slip": slip}
+    keywords = {key: value for key, value in keywords.items() if value is not None}
+    task, settings, player = _load(str(name), env, keywords, is_transfer=transfer is not None)
+    config = BenchmarkConfig(
+        title=f"{name} on {task}",
+        task=task,
+        settings=settings,
+        agents=(),
+        seed=seed,
+        rounds=rounds,
+        stochastic=stochastic,
+    )
+    with progress_bar() as report:
+        league = benchmark(
+            config,
+            [Entrant(player, str(name))],
+            command=command_line(),
+            progress=report,
+        )
+    warn(league.warnings)
+    if json:
+        print_json(_record(league))
+    else:
+        _print(league)
+
+
+def _load(
+    name: str, env: str | None, keywords: dict[str, Any], *, is_transfer: bool
+) -> tuple[str, EnvSettings, Agent]:
+    """The task and the agent that plays it; a model brings its own task unless told otherwise."""
+    from niulab.agents.registry import BETTORS, SETTERS, make_agent
+    from niulab.envs.settings import make_settings
+
+    path = Path(name.removeprefix("model:"))
+    is_path = len(path.parts) > 1 or path.exists()
+    is_other = name.startswith(("table:", "flat:")) or name in {*SETTERS, *BETTORS}
+    if name.startswith("model:") or (is_path and not is_other):
+        from niulab.agents.model_file import read_card
+        from niulab.agents.sb3 import load_agent
+
+        card = read_card(path)
+        task = env or card.task
+        own = {} if task != card.task else card.settings
+        if "rules" in keywords:  # another sheet has other boxes
+            own = {key: value for key, value in own.items() if key not in {"slip", "menu"}}
+        settings = make_settings(task, **{**own, **keywords})
+        return task, settings, load_agent(path, settings, transfer=is_transfer)
+    if is_transfer:
+        message = "plays a model on another sheet: for other agents use --rules"
+        raise typer.BadParameter(message, param_hint="--transfer")
+    task = env or _ARRANGE
+    settings = make_settings(task, **keywords)
+    return task, settings, make_agent(name, settings)
+
+
+def _record(league: League) -> dict[str, Any]:
+    (row,) = league.rows
+    return {
+        **row.score.to_dict(),
+        "simulated": None if row.check is None else asdict(row.check),
+        "warnings": list(league.warnings),
+        "provenance": asdict(league.provenance),
+    }
+
+
+def _print(league: League) -> None:
+    from niulab.evaluation.tables import score_lines
+
+    (row,) = league.rows
+    figures = table(league.title, "")
+    figures.show_header = False
+    figures.add_column()
+    for label, figure in score_lines(row.score):
+        figures.add_row(label, figure)
+    if row.check is not None:
+        seen = f"{row.check.mean:+.5f} ± {row.check.half_width:.5f}"
+        n_rounds, level = f"{row.check.n_rounds:,}", f"{100 * row.check.level:g} %"
+        figures.add_row("simulated", f"{seen} ({n_rounds} rounds, {level} interval)")
+    console().print(figures)

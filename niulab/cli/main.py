@@ -1,0 +1,88 @@
+"""The program ``niulab``: its commands, and what an error looks like."""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from niulab import __version__
+from niulab.cli import benchmark, demo, evaluate, hand, rules, solve, train
+from niulab.cli.output import complain, examples
+from niulab.errors import NiuLabError
+
+__all__ = ["app", "main"]
+
+
+class _Program(TyperGroup):
+    """A user's error is one message on stderr and exit code 2, in every command."""
+
+    def invoke(self, ctx: Any) -> object:
+        try:
+            return super().invoke(ctx)
+        except NiuLabError as error:
+            complain(str(error))
+        except OSError as error:
+            if error.filename is None:  # no file of the user's: a broken pipe, say
+                raise
+            complain(f"cannot use '{error.filename}': {error.strerror}")
+        raise typer.Exit(2)
+
+
+app = typer.Typer(
+    name="niulab",
+    cls=_Program,
+    help="Niu Niu Poker, solved exactly: train agents on it and benchmark them against the oracle.",
+    epilog=examples(
+        "niulab rules",
+        "niulab solve single-double-super --slip single=100,super=40",
+        'niulab hand "KS QH 10D AC 7S" --dealer "2S 3S 4D 9H 9C"',
+        "niulab demo",
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"niulab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+for _name, _room in {
+    "rules": rules,
+    "solve": solve,
+    "hand": hand,
+    "train": train,
+    "evaluate": evaluate,
+    "benchmark": benchmark,
+    "demo": demo,
+}.items():
+    app.command(_name, epilog=_room.EXAMPLES)(_room.run)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the package."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows another
+    app()

@@ -1,0 +1,88 @@
+"""What TensorBoard is told: SB3's own scalars, exact scores, and one hparams record per run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.logger import KVWriter, Logger
+from torch.utils.tensorboard import SummaryWriter
+from torch.utils.tensorboard.summary import hparams
+
+from niulab.training.config import TrainConfig
+
+__all__ = ["Tracker"]
+
+
+class Tracker:
+    """The event files of one run.
+
+    A resumed run gives the step of its checkpoint: TensorBoard then hides what the killed run had
+    written after it.
+    """
+
+    def __init__(self, folder: Path, *, resumed_at: int | None = None) -> None:
+        purge = None if resumed_at is None else resumed_at + 1
+        self._writer = SummaryWriter(str(folder), purge_step=purge)
+
+    def logger(self) -> Logger:
+        """A logger for SB3 that writes here and prints nothing."""
+        return Logger(folder=None, output_formats=[_Scalars(self._writer)])
+
+    def scores(self, record: Mapping[str, Any], step: int) -> None:
+        """One evaluation, each figure under ``eval/``."""
+        for key, value in record.items():
+            if isinstance(value, int | float) and isfinite(value):
+                self._writer.add_scalar(f"eval/{key}", value, step)
+        self._writer.flush()
+
+    def hparams(self, config: TrainConfig, final: Mapping[str, Any]) -> None:
+        """The run's settings with its final scores, for TensorBoard's table of runs."""
+        metrics = {
+            f"final/{key}": float(value)
+            for key, value in final.items()
+            if isinstance(value, int | float) and isfinite(value)
+        }
+        settings = dict(_flat(config.to_json()))
+        writer: Any = self._writer.file_writer  # add_hparams would open a run of its own beside
+        for summary in hparams(settings, metrics):  # type: ignore[no-untyped-call]
+            writer.add_summary(summary)
+        for key, value in metrics.items():
+            self._writer.add_scalar(key, value, config.total_steps)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _Scalars(KVWriter):
+    """SB3's key-value pairs as scalars."""
+
+    def __init__(self, writer: SummaryWriter) -> None:
+        self._writer = writer
+
+    def write(
+        self,
+        key_values: dict[str, Any],
+        key_excluded: dict[str, tuple[str, ...]],
+        step: int = 0,
+    ) -> None:
+        for key, value in sorted(key_values.items()):
+            is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            if is_number and "tensorboard" not in key_excluded.get(key, ()):
+                self._writer.add_scalar(key, value, step)
+
+    def close(self) -> None:
+        """The tracker closes the writer."""
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Leaves of a config under dotted names, as numbers or text."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            is_plain = isinstance(value, bool | int | float | str)
+            yield f"{prefix}{key}", value if is_plain else str(value)

@@ -1,0 +1,191 @@
+import json
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from niulab.agents import make_agent
+from niulab.agents.model_card import CardNetwork, MlpNetwork, ModelCard
+from niulab.agents.model_file import load_model, read_card, save_model
+from niulab.agents.sb3 import agent_of, build_policy, load_agent
+from niulab.engine.ranking import all_hands
+from niulab.envs import make_settings
+from niulab.envs.encoding import Encoding
+from niulab.errors import CheckpointError
+from niulab.seeding import generator
+
+ARRANGE = make_settings("niulab/Arrange-v0", encoding="ids")
+NETWORK = CardNetwork(embedding=8, hidden=(8,), critic_embedding=8, critic_hidden=(8,))
+HANDS = all_hands()[::40_000]
+
+
+def written(folder, *, algorithm="ppo", network=NETWORK, settings=ARRANGE, **changes):
+    torch.manual_seed(0)
+    policy = build_policy(algorithm, network, settings)
+    card = ModelCard.of(
+        settings,
+        task="niulab/Arrange-v0",
+        algorithm=algorithm,
+        network=network,
+        seed=3,
+        steps=64,
+        scores={"n_errors": 5},
+    )
+    return policy, save_model(folder, card.model_copy(update=changes), policy.state_dict())
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "maskable_ppo", "dqn"])
+@pytest.mark.parametrize("network", [NETWORK, MlpNetwork(hidden=(8,))], ids=["cards", "mlp"])
+def test_a_model_comes_back_as_it_was(algorithm, network, tmp_path):
+    policy, folder = written(tmp_path / "m", algorithm=algorithm, network=network)
+    agent = load_agent(folder, ARRANGE)
+    expected = agent_of(policy, ARRANGE).set_hands(HANDS)
+    assert np.array_equal(agent.set_hands(HANDS), expected)
+    assert hasattr(agent, "probabilities") == (algorithm != "dqn")
+    assert agent.name == f"{algorithm}-{network.kind}-3"
+
+
+def test_a_model_is_found_by_folder_by_file_by_run_and_by_name(tmp_path):
+    _, folder = written(tmp_path / "run" / "final")
+    for path in (folder, folder / "card.json", folder / "weights.safetensors", tmp_path / "run"):
+        assert read_card(path).scores == {"n_errors": 5}
+    assert make_agent(f"model:{tmp_path / 'run'}", ARRANGE).name == "ppo-cards-3"
+
+
+def test_loading_unpickles_nothing(tmp_path, monkeypatch):
+    _, folder = written(tmp_path / "m")
+
+    def forbidden(*args, **keywords):
+        raise AssertionError("something was unpickled")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, forbidden)
+    monkeypatch.setattr(torch, "load", forbidden)
+    load_agent(folder, ARRANGE)
+
+
+class Poison:
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return os.mkdir, (self.file,)
+
+
+@pytest.mark.parametrize("disguise", ["pickle", "zip", "garbage", "empty", "cut"])
+def test_a_poisoned_or_broken_file_is_refused_and_runs_nothing(disguise, tmp_path):
+    _, folder = written(tmp_path / "m")
+    file, trap = folder / "weights.safetensors", tmp_path / "trap"
+    poison = pickle.dumps(Poison(str(trap)))
+    if disguise == "zip":
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("data.pkl", poison)
+    else:
+        contents = {"pickle": poison, "garbage": b"\x00" * 99, "empty": b""}
+        file.write_bytes(contents.get(disguise, file.read_bytes()[:-1]))
+    with pytest.raises(CheckpointError):
+        load_agent(folder, ARRANGE)
+    assert not trap.exists()
+
+
+def test_weights_of_another_model_are_noticed(tmp_path):
+    _, folder = written(tmp_path / "m")
+    _, other = written(tmp_path / "other", network=MlpNetwork(hidden=(8,)))
+    (folder / "weights.safetensors").write_bytes((other / "weights.safetensors").read_bytes())
+    with pytest.raises(CheckpointError, match="not those its card speaks of"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize("path", ["nothing", "model.zip", "folder"])
+def test_what_is_no_model_says_what_one_is(path, tmp_path):
+    (tmp_path / "model.zip").write_bytes(b"PK")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(CheckpointError, match=r"A model is a folder with weights\.safetensors"):
+        load_agent(tmp_path / path, ARRANGE)
+
+
+@pytest.mark.parametrize(
+    "card", ["", "[]", "{}", '{"format": "other"}'], ids=["empty", "list", "bare", "foreign"]
+)
+def test_a_card_that_is_none_is_refused(card, tmp_path):
+    _, folder = written(tmp_path / "m")
+    (folder / "card.json").write_text(card)
+    with pytest.raises(CheckpointError, match="no card of a niulab model"):
+        load_agent(folder, ARRANGE)
+
+
+def test_another_rule_set_needs_transfer(tmp_path):
+    _, folder = written(tmp_path / "m")
+    hong_kong = make_settings("niulab/Arrange-v0", encoding="ids", rules="ngau-ngau-hong-kong")
+    with pytest.raises(CheckpointError, match="--transfer"):
+        load_agent(folder, hong_kong)
+    agent = load_agent(folder, hong_kong, transfer=True)
+    assert agent.set_hands(HANDS).shape == (len(HANDS),)
+
+
+def test_another_slip_needs_transfer(tmp_path):
+    _, folder = written(tmp_path / "m")
+    other = make_settings("niulab/Arrange-v0", slip="single=100,super=40")
+    with pytest.raises(CheckpointError, match=r"slip='single=100'.*--transfer"):
+        load_agent(folder, other)
+    load_agent(folder, other, transfer=True)
+
+
+@pytest.mark.parametrize("transfer", [False, True])
+def test_another_task_is_refused(transfer, tmp_path):
+    _, folder = written(tmp_path / "m")
+    with pytest.raises(CheckpointError, match=r"evaluate it on 'niulab/Arrange-v0'"):
+        load_agent(folder, make_settings("niulab/NiuNiu-v0"), transfer=transfer)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("encoding", "cards-ids-v0"), ("n_columns", 7), ("rules_hash", "0" * 16)]
+)
+def test_what_this_version_encodes_otherwise_is_refused(key, value, tmp_path):
+    _, folder = written(tmp_path / "m")
+    card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps(card | {key: value}))
+    with pytest.raises(CheckpointError, match="train it again"):
+        load_agent(folder, ARRANGE)
+
+
+@pytest.mark.parametrize("shown", [{}, {"observation": "uint8"}, {"point_flags": True}])
+def test_hands_shown_in_another_encoding_are_read_all_the_same(shown, tmp_path):
+    _, folder = written(tmp_path / "m")
+    settings = make_settings("niulab/Arrange-v0", **shown)
+    agent = load_agent(folder, settings)
+    observations = Encoding(settings).encode_hands(HANDS)
+    masks = np.ones((len(HANDS), 10), dtype=np.bool_)
+    actions, _ = agent.act(observations, masks, {}, None, generator(0, "test"))
+    assert np.array_equal(actions, load_agent(folder, ARRANGE).set_hands(HANDS))
+    chances = agent.probabilities(observations, masks)
+    assert np.allclose(chances.sum(axis=1), 1)
+    assert np.array_equal(chances.argmax(axis=1), actions)
+
+
+def test_a_maskable_policy_never_answers_what_is_masked(tmp_path):
+    policy, _ = written(tmp_path / "m", algorithm="maskable_ppo")
+    agent = agent_of(policy, ARRANGE)
+    masks = np.zeros((len(HANDS), 10), dtype=np.bool_)
+    masks[:, [2, 7]] = True
+    observations = Encoding(ARRANGE).encode_hands(HANDS)
+    actions, _ = agent.act(observations, masks, {}, None, generator(0, "test"))
+    assert set(actions.tolist()) <= {2, 7}
+    assert not agent.probabilities(observations, masks)[:, [0, 1, 3, 4, 5, 6, 8, 9]].any()
+
+
+def test_a_model_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    _, folder = written(tmp_path / "m")
+    before = (folder / "weights.safetensors").read_bytes()
+
+    def full(file, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("niulab.agents.model_file.write_synced", full)
+    with pytest.raises(OSError, match="No space"):
+        written(folder)
+    assert (folder / "weights.safetensors").read_bytes() == before
+    load_agent(folder, ARRANGE)

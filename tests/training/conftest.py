@@ -1,0 +1,49 @@
+"""Tiny runs: few rollouts, scored by few rounds (cards shown as dealt have no exact score)."""
+
+import pytest
+
+from niulab.training import parse_train
+
+ALGORITHMS = {
+    "ppo": {"name": "ppo", "n_steps": 4, "batch_size": 32, "n_epochs": 2},
+    "a2c": {"name": "a2c", "n_steps": 4},
+    "maskable_ppo": {"name": "maskable_ppo", "n_steps": 4, "batch_size": 32, "n_epochs": 2},
+    "dqn": {
+        "name": "dqn",
+        "train_freq": 4,
+        "batch_size": 16,
+        "buffer_size": 256,
+        "learning_starts": 64,
+        "target_update_interval": 64,
+        "exploration": {"start": 1.0, "end": 0.1},
+    },
+}
+SMALL = {
+    "kind": "cards",
+    "embedding": 8,
+    "hidden": [8],
+    "critic_embedding": 8,
+    "critic_hidden": [8],
+}
+
+
+@pytest.fixture
+def tiny():
+    """Make a config of 512 steps: 8 rows, 16 rollouts of 32."""
+
+    def make(algorithm="ppo", **changes):
+        words = changes.pop("algorithm_words", {})
+        rate = {"learning_rate": {"start": 0.01, "end": 0.0001}}
+        tree = {
+            "name": "tiny",
+            "total_steps": 512,
+            "n_envs": 8,
+            "env": {"encoding": "ids", "card_order": "dealt"},
+            "network": SMALL,
+            "algorithm": ALGORITHMS[algorithm] | rate | words,
+            "evaluation": {"n_rounds": 100},
+            "logging": {"every": 64},
+        }
+        return parse_train(tree | changes)
+
+    return make
