@@ -3,14 +3,17 @@
 #   make test        install the test needs and run the suite   (ARGS="-k cards" narrows it)
 #   make test-long   exhaustive sweeps and studies
 #   make check       ruff, mypy, import-linter
+#   make bench       speed beside the limit and the peers: writes benchmarks/RESULTS.md
 #   make venv | wheel | clean
 #
 # PYTHON=python3.12                    another interpreter
+# PEERS=<folder>                       for bench: one virtual environment per peer, named after it
 # TORCH_INDEX=<address of an index>    where pip also looks for torch; the README names PyTorch's own
 
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+PEERS ?=
 TORCH_INDEX ?=
 PYTHON ?= $(firstword $(shell \
 	for python in python3.11 python3 python3.12 python3.13 python; do \
@@ -24,7 +27,7 @@ INSTALL_TORCH := $(INSTALL) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test test-long check wheel clean
+.PHONY: help venv demo test test-long check bench wheel clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -45,6 +48,9 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+bench: $(VENV)/.installed-run
+	$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers $(PEERS)) $(ARGS)
 
 wheel: $(VENV)/.created
 	rm -rf dist

@@ -25,6 +25,7 @@ __all__ = [
     "entropy_seed",
     "generator",
     "mix64",
+    "mix64_array",
     "round_word",
     "round_words",
     "stream_seed",
@@ -76,7 +77,8 @@ def round_word(seed: int, counter: int, group: int = 0, attempt: int = 0) -> int
     return mix64(mix64(z) + _GOLDEN) >> (64 - WORD_BITS)
 
 
-def _mix64_array(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix64_array(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """``mix64`` of every element."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(_MUL1)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(_MUL2)
     return z ^ (z >> np.uint64(31))
@@ -90,7 +92,7 @@ def round_words(
 ) -> NDArray[np.uint64]:
     """``round_word`` for arrays of uint64 seeds and counters of one shape; returns uint64."""
     offset = np.uint64((group * _GROUP + attempt * _RETRY) & _MASK)
-    z = _mix64_array(seeds.astype(np.uint64))
+    z = mix64_array(seeds.astype(np.uint64))
     z = z + counters.astype(np.uint64) * np.uint64(_GOLDEN) + offset
-    words: NDArray[np.uint64] = _mix64_array(_mix64_array(z) + np.uint64(_GOLDEN))
+    words: NDArray[np.uint64] = mix64_array(mix64_array(z) + np.uint64(_GOLDEN))
     return words >> np.uint64(64 - WORD_BITS)

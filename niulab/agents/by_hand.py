@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from niulab.agents.base import Actions, Infos, Masks, Observations
 from niulab.engine.ranking import hand_index, n_hands
+from niulab.envs.core import settings_in_order
 from niulab.envs.encoding import PHASES, SETTING, Encoding
 from niulab.envs.settings import N_SETTINGS, EnvSettings
-from niulab.envs.settling import positions_in_order
 from niulab.errors import ConfigError
 
 __all__ = ["HandAgent", "TableAgent", "read_table"]
@@ -61,7 +61,7 @@ class HandAgent:
         order = np.argsort(shown, axis=1, kind="stable")
         hands = np.take_along_axis(shown, order, axis=1)
         actions = self._set_observed(hands, observations)
-        return positions_in_order(actions, order)  # back to where the cards were shown
+        return settings_in_order(actions, order)  # back to where the cards were shown
 
     def _set_observed(self, hands: NDArray[np.uint8], observations: Observations) -> Actions:
         """Settings of ascending hands that came with these observations."""

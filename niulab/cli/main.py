@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from niulab import __version__
-from niulab.cli import benchmark, demo, evaluate, hand, rules, solve, train
+from niulab.cli import benchmark, demo, evaluate, hand, rules, simulate, solve, train
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -71,6 +71,7 @@ def _program(
 for _name, _room in {
     "rules": rules,
     "solve": solve,
+    "simulate": simulate,
     "hand": hand,
     "train": train,
     "evaluate": evaluate,

@@ -114,19 +114,28 @@ def examples(*lines: str) -> str:
 
 
 @contextmanager
-def progress_bar() -> Iterator[Report | None]:
+def progress_bar(*, with_eta: bool = False) -> Iterator[Report | None]:
     """A progress bar on stderr that appears with the first report; None where it is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (
+    columns: list[ProgressColumn] = [
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
-    )
+    ]
+    if with_eta:  # the time left, of one piece of work that goes on evenly
+        columns.append(TimeRemainingColumn())
     progress = Progress(*columns, console=_console(stderr=True), transient=True)
     task = progress.add_task("", total=None)
 

@@ -153,6 +153,15 @@ class Ranker:
             [card_key(card, rules.order) for card in range(52)], dtype=np.uint8
         )
 
+    @property
+    def sees_suits(self) -> bool:
+        """Whether some rank depends on suits, so that a multiset of card ranks does not fix it."""
+        return bool(self._suited)
+
+    def multisets_of(self, hands: NDArray[np.uint8]) -> NDArray[np.int16]:
+        """Row in ``multisets`` of each ascending hand; int16 (n,)."""
+        return _multiset_index(hands)
+
     def split_ranks(self, hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Rank index of every setting; hands (n, 5) ascending, result uint8 (n, 10)."""
         multiset = _multiset_index(hands)

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.engine.cover import loss_cents
-from niulab.engine.odds import lose_odds, win_terms
+from niulab.engine.rules.cover import loss_cents
 from niulab.engine.rules.model import Order, RuleSet
+from niulab.engine.rules.odds import lose_odds, win_terms
 from niulab.engine.wagers import Slip, stake_step_cents, terms_of
 from niulab.errors import WagerError
 

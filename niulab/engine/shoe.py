@@ -39,6 +39,7 @@ from niulab.seeding import WORD_BITS, round_word, round_words
 
 __all__ = [
     "ShoePlace",
+    "deal_plan",
     "deal_round",
     "deal_rounds",
     "dealt_before",
@@ -149,6 +150,22 @@ def _plan(n_cards: int) -> tuple[int, tuple[_Group, ...]]:
         bounds = tuple(range(n_cards - start, max(n_cards - start - size, 0), -1))
         groups.append(_Group(start, bounds, (1 << bits) % prod(bounds)))
     return bits, tuple(groups)
+
+
+def deal_plan(
+    rules: RuleSet, n_hands: int
+) -> tuple[tuple[int, int, int, bool], NDArray[np.uint8], NDArray[np.uint64]]:
+    """What compiled code needs to deal rounds of ``n_hands`` hands as ``deal_round`` does.
+
+    (cards per word, bits per word, rounds per shoe, whether every round opens a whole deck), the
+    cards of the full shoe, and the redraw threshold of each word.
+    """
+    full = np.array(_composition_cards(rules.deck), dtype=np.uint8)
+    bits, groups = _plan(len(full))
+    per_shoe = rounds_per_shoe(rules, n_hands)
+    is_fresh_deck = per_shoe == 1 and len(full) == _ONE_DECK == len(set(full.tolist()))
+    thresholds = np.array([group.threshold for group in groups], dtype=np.uint64)
+    return (len(groups[0].bounds), bits, per_shoe, is_fresh_deck), full, thresholds
 
 
 def _composition_cards(deck: Deck) -> list[int]:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from math import lcm
 from typing import Self, SupportsIndex
 
-from niulab.engine.cover import (
+from niulab.engine.rules.cover import (
     cover_cents,
     full_in_sight_cents,
     least_in_sight_cents,
     loss_cents,
 )
-from niulab.engine.odds import possible_wins
 from niulab.engine.rules.model import BOX_NAMES, Box, RuleSet
+from niulab.engine.rules.odds import possible_wins
 from niulab.errors import WagerError, nearest
 
 __all__ = [

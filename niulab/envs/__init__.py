@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 from niulab.envs.registration import ENV_IDS
 
 if TYPE_CHECKING:
-    from niulab.envs.batch import ArrangeVectorEnv
     from niulab.envs.checker import check_environment
     from niulab.envs.settings import EnvSettings, make_settings
     from niulab.envs.single import NiuNiuEnv
+    from niulab.envs.vector import NiuNiuVectorEnv
 
 __all__ = [
     "ENV_IDS",
-    "ArrangeVectorEnv",
     "EnvSettings",
     "NiuNiuEnv",
+    "NiuNiuVectorEnv",
     "check_environment",
     "make_settings",
 ]
 
 _ROOMS = {
-    "ArrangeVectorEnv": "batch",
     "EnvSettings": "settings",
     "NiuNiuEnv": "single",
+    "NiuNiuVectorEnv": "vector",
     "check_environment": "checker",
     "make_settings": "settings",
 }

@@ -14,22 +14,37 @@ import numpy as np
 from gymnasium.error import InvalidAction
 from numpy.typing import NDArray
 
+from niulab.engine.cards import parse_hand
 from niulab.engine.hands import SPLITS, Arrangement
 from niulab.engine.ranking import ranker
 from niulab.engine.round import Round
+from niulab.engine.rules import RuleSet
 from niulab.engine.settlement import Outcome, Settlement
 from niulab.engine.shoe import deal_round
-from niulab.engine.wagers import Slip, cover_from, exposure_cents
+from niulab.engine.wagers import Slip, cover_from, exposure_cents, least_slip
 from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Encoding, Sight
 from niulab.envs.rewards import expected_net_cents, reward_of
 from niulab.envs.settings import N_SETTINGS, EnvSettings
 from niulab.errors import RoundStateError
 
-__all__ = ["Core", "Hand", "Result", "State", "Transition", "setting_in_order"]
+__all__ = [
+    "Core",
+    "Hand",
+    "Result",
+    "State",
+    "Transition",
+    "read_deal",
+    "setting_in_order",
+    "settings_in_order",
+]
 
 Hand = tuple[int, ...]
 
 _NO_HAND: Hand = (NO_CARD,) * 5
+_FRONT = np.array(SPLITS)
+_SPLIT_OF = np.zeros((5, 5), dtype=np.int64)
+for _index, (_i, _j) in enumerate(SPLITS):
+    _SPLIT_OF[_i, _j] = _SPLIT_OF[_j, _i] = _index
 
 
 @dataclass(frozen=True)
@@ -106,10 +121,8 @@ class Core:
     ) -> State:
         """The first state of an episode that begins with round ``round_index`` of ``seed``.
 
-        Raises CardError for forced hands the shoe cannot deal.
+        ``forced`` hands (``read_deal``) are dealt in that round.
         """
-        if forced is not None:
-            Round.open(self.settings.rules).place(1, self.settings.menu[0]).verify_deal(forced)
         state = State(
             seed=seed,
             round_index=round_index,
@@ -245,6 +258,17 @@ class Core:
         return "n_rounds" if rounds_left == 0 else None
 
 
+def read_deal(deal: Any, rules: RuleSet) -> tuple[Hand, Hand]:
+    """The player's and the dealer's hand, as card texts or ids; raises CardError for hands that one
+    shoe cannot deal.
+    """
+    own, dealer = deal
+    hand = parse_hand(own, copies=rules.deck.decks)
+    pair = hand, parse_hand(dealer, copies=rules.deck.decks, seen=hand)
+    Round.open(rules).place(1, least_slip(rules)).verify_deal(pair)
+    return pair
+
+
 def _read_result(table: Round, slip: int) -> Result:
     (player,), dealer = table.arrangements, table.dealer_arrangement
     (outcome,), (settlement,) = table.outcomes, table.settlements
@@ -258,3 +282,12 @@ def setting_in_order(hand: Hand, setting: int) -> int:
     places = sorted(range(len(hand)), key=hand.__getitem__)
     front = sorted(places.index(position) for position in SPLITS[setting])
     return SPLITS.index((front[0], front[1]))
+
+
+def settings_in_order(
+    settings: NDArray[np.int64], places: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """``setting_in_order`` of many hands; places: (n, 5), each shown card's place in order."""
+    front = np.take_along_axis(places, _FRONT[settings], axis=1)
+    in_order: NDArray[np.int64] = _SPLIT_OF[front[:, 0], front[:, 1]]
+    return in_order

@@ -134,10 +134,18 @@ class Encoding:
 
     # ------------------------------------------------------------ writing
 
-    def encode(self, sight: Sight) -> NDArray[Any]:
-        """Observations (n, size) of what n players see."""
-        parts = [self._encode_field(field.name, sight) for field in self.layout]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    def encode(self, sight: Sight, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Observations (n, size) of what n players see, in ``out`` if it is given."""
+        if out is None:
+            parts = [self._encode_field(field.name, sight) for field in self.layout]
+            return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        if len(self.layout) == 1 and sight.hands is not None and not self._has_ids:
+            cards = out.reshape(len(out), HAND_SIZE, -1)
+            np.take(self._cards, sight.hands, axis=0, out=cards, mode="clip")
+            return out
+        for field in self.layout:
+            out[:, field.start : field.stop] = self._encode_field(field.name, sight)
+        return out
 
     def encode_hands(
         self,
@@ -185,6 +193,8 @@ class Encoding:
         return self._encode_shares(shares[:, None])
 
     def _encode_cards(self, hands: NDArray[Any]) -> NDArray[Any]:
+        if self._has_ids:
+            return hands.astype(self.dtype)  # an id is its own code
         return np.take(self._cards, hands, axis=0).reshape(len(hands), -1)
 
     def _encode_shares(self, shares: NDArray[np.float64]) -> NDArray[Any]:

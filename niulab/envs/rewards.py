@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from niulab.engine.settlement import net_table
 from niulab.engine.wagers import Slip
 from niulab.envs.settings import EnvSettings
 
-__all__ = ["expected_net_cents", "reward_of"]
+__all__ = ["expected_net_cents", "reward_of", "rewards_of"]
 
 
 def reward_of(
@@ -41,6 +42,32 @@ def reward_of(
     else:
         reward = 1.0
     return float(reward * settings.reward_scale)
+
+
+def rewards_of(
+    settings: EnvSettings,
+    *,
+    nets: NDArray[Any],
+    bankrolls: NDArray[np.int64],
+    has_reached_target: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """``reward_of`` many rounds, to the same last bit; cents (n,), ``bankrolls`` before them."""
+    unit = settings.rules.base_unit_cents
+    if settings.objective == "profit":
+        rewards = nets / unit
+    elif settings.objective == "target":
+        rewards = has_reached_target.astype(np.float64)
+    elif settings.objective == "log_wealth":
+        rewards = _logs(bankrolls + nets + unit) - _logs(bankrolls + unit)
+    else:
+        rewards = np.ones(len(nets))
+    return rewards if settings.reward_scale == 1 else rewards * settings.reward_scale
+
+
+def _logs(cents: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Logarithms by ``math.log``, from which NumPy's differ in the last bit on some machines."""
+    values, places = np.unique(cents, return_inverse=True)
+    return np.array([log(value) for value in values.tolist()])[places.reshape(cents.shape)]
 
 
 def expected_net_cents(rules: RuleSet, slip: Slip, cards: NDArray[np.uint8], setting: int) -> float:

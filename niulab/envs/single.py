@@ -14,8 +14,8 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import NDArray
 
-from niulab.engine.cards import parse_hand
-from niulab.envs.core import Core, Hand, Result, State, Transition
+from niulab.engine.rules import RuleSet
+from niulab.envs.core import Core, Hand, Result, State, Transition, read_deal
 from niulab.envs.encoding import ENDED
 from niulab.envs.render import render_text
 from niulab.envs.settings import EnvSettings, make_settings
@@ -70,7 +70,7 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         ("KS QH 10D AC 7S") or ids.
         """
         super().reset(seed=seed)
-        forced = _read_deal(options, self.settings.rules.deck.decks)
+        forced = _read_deal(options, self.settings.rules)
         if seed is not None:
             self._state = self.core.start(seed & _SEED_MASK, 0, forced)
         elif self._state is None:
@@ -212,13 +212,9 @@ def _read_action(action: Any) -> int:
         ) from None
 
 
-def _read_deal(options: Mapping[str, Any] | None, decks: int) -> tuple[Hand, Hand] | None:
+def _read_deal(options: Mapping[str, Any] | None, rules: RuleSet) -> tuple[Hand, Hand] | None:
     rest = dict(options or {})
     deal = rest.pop("deal", None)
     if rest:
         raise ConfigError(f"reset() takes the option 'deal', got {sorted(rest)}")
-    if deal is None:
-        return None
-    own, dealer = deal
-    hand = parse_hand(own, copies=decks)
-    return hand, parse_hand(dealer, copies=decks, seen=hand)
+    return None if deal is None else read_deal(deal, rules)

@@ -20,6 +20,7 @@ from niulab.evaluation.curves import Curve, read_curve
 from niulab.evaluation.exact import actions_of, evaluate_arrangement
 from niulab.evaluation.score import ArrangementScore, Bounds, RankRegret, RoundScore, SimulatedScore
 from niulab.evaluation.statistics import Estimate
+from niulab.evaluation.streaming import StreamedScore, simulate_stream
 
 __all__ = [
     "ArrangementScore",
@@ -34,6 +35,7 @@ __all__ = [
     "RankRegret",
     "RoundScore",
     "SimulatedScore",
+    "StreamedScore",
     "TrainRow",
     "actions_of",
     "benchmark",
@@ -44,4 +46,5 @@ __all__ = [
     "read_benchmark",
     "read_curve",
     "score_agent",
+    "simulate_stream",
 ]

@@ -33,18 +33,18 @@ def _subset_rows(hand, colex, shift, offsets, rows):
 
 @njit(cache=True, nogil=True)
 def count_disjoint(
-    hands, order, group_ends, ranks, weights, options, colex, shift, offsets,
+    hands, order, group_ends, ranks, weights, options, asked, colex, shift, offsets,
     subset_weights, has_ties, table, counts, less, equal,
 ):  # fmt: skip
     """Count, for every hand, the opponents' hands that share no physical card with it.
 
     hands (n, 5) uint8 in colex order; order (n,): hands by ascending tie key; group_ends: ends of
     the runs of one key in ``order``; ranks (n,) uint8: rank of the opponent's best setting; weights
-    (n,); options (n, k) uint8: ranks to compare at (255: none); table (n_subsets, n_ranks): zeroed
-    scratch, its dtype wide enough for ``sum(weights)``. Results: counts (n, n_ranks) by the
-    opponent's rank; less, equal (n, k): opponents of the option's own rank with a lower / the same
-    key. Without ``has_ties`` hands of one key share a card, so one pass serves and ``equal`` stays
-    untouched.
+    (n,); options (n, k) uint8: ranks to compare at (255: none); asked (m,): ascending rows to count
+    opponents by rank for; table (n_subsets, n_ranks): zeroed scratch, its dtype wide enough for
+    ``sum(weights)``. Results: counts (m, n_ranks) by the opponent's rank; less, equal (n, k):
+    opponents of the option's own rank with a lower / the same key. Without ``has_ties`` hands of
+    one key share a card, so one pass serves and ``equal`` stays untouched.
     """
     n_ranks = counts.shape[1]
     n_options = options.shape[1]
@@ -90,9 +90,10 @@ def count_disjoint(
                 table[row, rank] //= subset_weights[row]
     shared = np.zeros(n_ranks, dtype=np.int64)  # part of the subsets without the lowest card
     top = np.zeros(4, dtype=np.uint8)
-    for hand in range(hands.shape[0]):
+    for index in range(asked.shape[0]):
+        hand = asked[index]
         _subset_rows(hands[hand], colex, shift, offsets, rows)
-        is_new = hand == 0
+        is_new = index == 0
         for k in range(4):
             is_new |= top[k] != hands[hand, k + 1]
             top[k] = hands[hand, k + 1]
@@ -102,8 +103,8 @@ def count_disjoint(
                 for rank in range(n_ranks):
                     shared[rank] += sign[mask] * table[rows[mask], rank]
         for rank in range(n_ranks):
-            counts[hand, rank] = shared[rank]
+            counts[index, rank] = shared[rank]
         for mask in range(1, _PROPER_SUBSETS, 2):
             for rank in range(n_ranks):
-                counts[hand, rank] += sign[mask] * table[rows[mask], rank]
-        counts[hand, ranks[hand]] -= 1
+                counts[index, rank] += sign[mask] * table[rows[mask], rank]
+        counts[index, ranks[hand]] -= 1

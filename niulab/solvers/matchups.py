@@ -83,7 +83,8 @@ def _compute(rules: RuleSet, copies: tuple[int, ...]) -> Matchups:
     hands = all_hands(multi=max(copies) > 1)
     ranks, weights = table.best_ranks(hands), hand_weights(hands, copies)
     options, option_of = table.options(hands)
-    sweep = _Sweep(hands, ranks, weights, table.n_ranks, copies)
+    classes = None if table.sees_suits else table.multisets_of(hands)
+    sweep = _Sweep(hands, ranks, weights, classes, table.n_ranks, copies)
     if rules.order.high_card_tie_break is None:
         counts, less, equal = sweep.run(table.tie_keys(hands, ranks), options, rules.order)
     else:  # hands set as high cards are compared in their own way, so they are swept apart
@@ -104,11 +105,16 @@ def _compute(rules: RuleSet, copies: tuple[int, ...]) -> Matchups:
 
 @dataclass(frozen=True, eq=False)
 class _Sweep:
-    """The arguments of the kernel that do not depend on the tie-break."""
+    """The arguments of the kernel that do not depend on the tie-break.
+
+    Where no rank sees suits, hands of one multiset of card ranks leave the same number of opponents
+    of every rank, so these are counted once per class.
+    """
 
     hands: NDArray[np.uint8]
     ranks: NDArray[np.uint8]
     weights: NDArray[np.int64]
+    classes: NDArray[np.int16] | None
     n_ranks: int
     copies: tuple[int, ...]
 
@@ -146,14 +152,33 @@ class _Sweep:
         run_ends = np.append(np.flatnonzero(np.diff(keys[by_key])) + 1, len(keys))
         multi = max(self.copies) > 1
         shift = int(multi)
+        asked, class_of = self._classes(rows, len(keys))
+        counts, less, equal = results
+        by_class = np.empty((len(asked), self.n_ranks), dtype=counts.dtype)
         sizes = [comb(52 + shift * (size - 1), size) if size else 1 for size in range(HAND_SIZE)]
         count_disjoint(
             self.hands[rows], by_key, run_ends, self.ranks[rows], self.weights[rows], options[rows],
-            np.array([[comb(n, k) for k in range(6)] for n in range(58)], dtype=np.int64),
+            asked, np.array([[comb(n, k) for k in range(6)] for n in range(58)], dtype=np.int64),
             shift, np.concatenate([[0], np.cumsum(sizes)])[:HAND_SIZE],
             _subset_weights(self.copies, multi=multi), multi or not _is_total(order),
-            np.zeros((sum(sizes), self.n_ranks), dtype=results[0].dtype), *results,
+            np.zeros((sum(sizes), self.n_ranks), dtype=counts.dtype), by_class, less, equal,
         )  # fmt: skip
+        np.take(by_class, class_of, axis=0, out=counts, mode="clip")  # no copy beside `out`
+
+    def _classes(
+        self, rows: slice | NDArray[np.intp], n: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """One row of each class, ascending, and the class of each row, counted in that order."""
+        every = np.arange(n)
+        if self.classes is None:
+            return every, every
+        classes = self.classes[rows]
+        first = np.full(int(classes.max()) + 1, -1, dtype=np.intp)
+        first[classes[::-1]] = every[::-1]
+        asked = np.sort(first[first >= 0])
+        place = np.empty_like(first)
+        place[classes[asked]] = np.arange(len(asked))
+        return asked, place[classes]
 
 
 def _is_total(order: Order) -> bool:

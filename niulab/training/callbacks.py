@@ -29,7 +29,7 @@ from niulab.training.checkpoint import prune_checkpoints, write_checkpoint
 from niulab.training.config import TrainConfig
 from niulab.training.progress import ProgressBar
 from niulab.training.run_folder import RunFolder, package_versions
-from niulab.training.sb3_vec import StatefulVec
+from niulab.training.sb3_vec import Sb3Vec
 from niulab.training.tracking import Tracker
 
 __all__ = ["Clock", "RunCallback", "breakdown", "due_multiples", "verify_finite"]
@@ -70,7 +70,7 @@ class RunCallback(BaseCallback):
         config: TrainConfig,
         folder: RunFolder,
         tracker: Tracker,
-        env: StatefulVec,
+        env: Sb3Vec,
         bar: ProgressBar,
     ) -> None:
         super().__init__()

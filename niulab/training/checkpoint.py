@@ -27,7 +27,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from niulab.agents.model_file import write_folder
 from niulab.errors import CheckpointError
-from niulab.training.sb3_vec import StatefulVec
+from niulab.training.sb3_vec import Sb3Vec
 
 __all__ = [
     "Checkpoint",
@@ -68,7 +68,7 @@ class Checkpoint:
 def write_checkpoint(
     folder: Path,
     model: BaseAlgorithm,
-    env: StatefulVec,
+    env: Sb3Vec,
     *,
     notes: Mapping[str, Any],
     replay_buffer: bool,
@@ -129,7 +129,7 @@ def find_checkpoint(folder: Path) -> Path | None:
     return max(_steps(folder), default=None)
 
 
-def restore(path: Path, model: BaseAlgorithm, env: StatefulVec) -> dict[str, Any]:
+def restore(path: Path, model: BaseAlgorithm, env: Sb3Vec) -> dict[str, Any]:
     """Put a freshly built model and its environment into the state at ``path``.
 
     Global generators are set as well, so nothing may be drawn between this call and ``learn``.

@@ -79,7 +79,6 @@ def _run(
     checkpoint = find_checkpoint(folder.checkpoints) if resume else None
     step, notes = 0, None
     if checkpoint is not None:
-        env.reset()  # single environments want to be opened before a state is put into them
         notes = restore(checkpoint, model, env)
         step = model.num_timesteps
     if resume:

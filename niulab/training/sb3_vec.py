@@ -1,75 +1,137 @@
-"""Environments as Stable-Baselines3 takes them: a ``VecEnv`` with episode statistics and a state.
+"""Our batched environments as Stable-Baselines3 takes them: a ``VecEnv`` with a state.
 
-``make_sb3_vec`` puts the Arrange task on the native batch and every other task on single
-environments in a row. Both report finished episodes themselves, so ``rollout/ep_rew_mean`` needs no
-Monitor, and both give their whole state, streams included, as JSON can hold it.
+SB3 knows single environments in a row and its own batches, not Gymnasium's ``VectorEnv``; this is
+the adapter between the two. It reports finished episodes itself, so ``rollout/ep_rew_mean`` needs
+no Monitor, and gives its whole state, streams and open episodes included, as JSON can hold it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast, overload
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
-from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecEnvWrapper
+from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
-from niulab.envs.batch import ArrangeVectorEnv
 from niulab.envs.settings import EnvSettings
-from niulab.envs.single import NiuNiuEnv
+from niulab.envs.vector import NiuNiuVectorEnv
+from niulab.errors import ConfigError
 
-__all__ = ["ArrangeSb3Vec", "EpisodeStatistics", "StatefulVec", "is_native", "make_sb3_vec"]
-
-
-class StatefulVec(Protocol):
-    """What checkpoints ask of a training environment beside SB3's own words."""
-
-    def get_state(self) -> dict[str, Any]: ...
-
-    def set_state(self, state: Mapping[str, Any]) -> None: ...
+__all__ = ["Episodes", "RowInfos", "Sb3Vec", "make_sb3_vec"]
 
 
-def is_native(settings: EnvSettings) -> bool:
-    """Whether a task runs on the native batch: one round of setting hands."""
-    is_one_round = settings.n_rounds == 1 and settings.bankroll_cents is None
-    return settings.decisions == "set" and is_one_round and settings.mask == "info"
+def make_sb3_vec(n_envs: int, settings: EnvSettings) -> Sb3Vec:
+    """``n_envs`` rows of a task."""
+    return Sb3Vec(NiuNiuVectorEnv(n_envs, settings))
 
 
-def make_sb3_vec(n_envs: int, settings: EnvSettings) -> ArrangeSb3Vec | EpisodeStatistics:
-    """``n_envs`` rows of a task as a VecEnv with ``get_state`` and ``set_state``."""
-    if is_native(settings):
-        return ArrangeSb3Vec(ArrangeVectorEnv(n_envs, settings))
+@dataclass(frozen=True, eq=False)
+class Episodes:
+    """Episodes that ended in one step; each array has an entry for every row of the batch.
 
-    def make() -> NiuNiuEnv:
-        return NiuNiuEnv(settings)
-
-    return EpisodeStatistics(DummyVecEnv([make] * n_envs))
-
-
-class ArrangeSb3Vec(VecEnv):
-    """The native Arrange batch in SB3's words.
-
-    Every step ends every row. A row's info holds ``episode``, ``terminal_observation`` and
-    ``TimeLimit.truncated`` and no more; the settlements of all rows are arrays in ``last_infos``,
-    as the batch gave them. Of methods, rows have ``action_masks`` only.
+    has_ended: bool (n,). returns: float64 (n,). lengths: int64 (n,). is_cut: bool (n,), whether the
+    step limit alone ended it. final_obs: as the batch gives them. seconds: since training began.
     """
 
-    def __init__(self, env: ArrangeVectorEnv) -> None:
+    has_ended: NDArray[np.bool_]
+    returns: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    is_cut: NDArray[np.bool_]
+    final_obs: Any
+    seconds: float
+
+    @cached_property
+    def _columns(self) -> tuple[list[Any], ...]:
+        columns = (self.has_ended, self.returns, self.lengths, self.is_cut)
+        return tuple(column.tolist() for column in columns)
+
+    def infos(self, rows: Iterable[int]) -> Iterator[dict[str, Any]]:
+        """What SB3 reads of some rows: empty dicts where the episode goes on."""
+        has_ended, returns, lengths, is_cut = self._columns
+        final, seconds = self.final_obs, self.seconds
+        for row in rows:
+            if not has_ended[row]:
+                yield {}
+                continue
+            yield {
+                "episode": {"r": returns[row], "l": lengths[row], "t": seconds},
+                "terminal_observation": {key: part[row] for key, part in final.items()}
+                if isinstance(final, dict)
+                else final[row],
+                "TimeLimit.truncated": is_cut[row],
+            }
+
+
+class RowInfos(Sequence[dict[str, Any]]):
+    """The infos of one step, a dict per row, each made when it is first asked for and then kept."""
+
+    def __init__(self, n: int, episodes: Episodes | None = None) -> None:
+        self._episodes = episodes
+        self._rows: list[Any] = [None] * n  # None: not made yet
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        if self._rows[index] is None:
+            self._make([index])
+        info: dict[str, Any] = self._rows[index]
+        return info
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        self._make([row for row, info in enumerate(self._rows) if info is None])
+        return iter(self._rows)
+
+    def _make(self, rows: list[int]) -> None:
+        infos = ({} for _ in rows) if self._episodes is None else self._episodes.infos(rows)
+        for row, info in zip(rows, infos, strict=True):
+            self._rows[row] = info
+
+
+class Sb3Vec(VecEnv):
+    """A batch in SB3's words; the batch itself is ``env``.
+
+    Infos are kept cheap: a row that ended has ``episode``, ``terminal_observation`` and
+    ``TimeLimit.truncated``, any other has none, and a dict is made only if someone reads it. All
+    rows' settlements are arrays in ``last_infos``, as the batch gave them. Of methods, rows have
+    ``action_masks`` only.
+    """
+
+    def __init__(self, env: NiuNiuVectorEnv) -> None:
+        if env.metadata["autoreset_mode"] is not AutoresetMode.SAME_STEP:
+            raise ConfigError("SB3 resets rows in the step that ends them: make the batch SameStep")
         self.env = env
         self.last_infos: dict[str, Any] = {}
         self._actions: NDArray[Any] = np.zeros(env.num_envs, dtype=np.int64)
+        self._returns = np.zeros(env.num_envs)
+        self._lengths = np.zeros(env.num_envs, dtype=np.int64)
         self._began = time.perf_counter()
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
 
     def reset(self) -> NDArray[Any]:
-        """Deal every row its next round, or the first of the seeds given before."""
+        """Open every row's next episode, or the first of the seeds given before."""
         is_seeded = any(seed is not None for seed in self._seeds)
         observations, self.last_infos = self.env.reset(seed=self._seeds if is_seeded else None)
         self._reset_seeds()
-        return observations
+        self._returns[:] = 0
+        self._lengths[:] = 0
+        result: NDArray[Any] = observations
+        return result
 
     def step_async(self, actions: NDArray[Any]) -> None:
         self._actions = actions
@@ -77,28 +139,41 @@ class ArrangeSb3Vec(VecEnv):
     def step_wait(self) -> VecEnvStepReturn:
         observations, rewards, terminated, truncated, infos = self.env.step(self._actions)
         self.last_infos = infos
-        rewards = rewards.astype(np.float32)
-        seconds = round(time.perf_counter() - self._began, 6)
-        cut = (truncated & ~terminated).tolist()
-        rows = [
-            {
-                "episode": {"r": reward, "l": 1, "t": seconds},
-                "terminal_observation": final,
-                "TimeLimit.truncated": is_cut,
-            }
-            for reward, final, is_cut in zip(rewards.tolist(), infos["final_obs"], cut, strict=True)
-        ]
-        return observations, rewards, terminated | truncated, rows
+        self._returns += rewards
+        self._lengths += 1
+        dones = terminated | truncated
+        episodes = None
+        if dones.any():
+            episodes = Episodes(
+                has_ended=dones.copy(),
+                returns=self._returns,
+                lengths=self._lengths,
+                is_cut=truncated & ~terminated,
+                final_obs=infos["final_obs"],
+                seconds=round(time.perf_counter() - self._began, 6),
+            )
+            self._returns = np.where(dones, 0.0, self._returns)  # the infos keep the old arrays
+            self._lengths = np.where(dones, 0, self._lengths)
+        rows = cast("list[dict[str, Any]]", RowInfos(self.num_envs, episodes))
+        return observations, rewards.astype(np.float32), dones, rows
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Legal actions of all rows, bool (n, 10)."""
+        """Legal actions of all rows, bool (n, n_actions)."""
         return self.env.action_masks()
 
     def get_state(self) -> dict[str, Any]:
-        return self.env.get_state()
+        """All that fixes the future, and the episodes under way, as JSON can hold it."""
+        return {
+            "env": self.env.get_state(),
+            "returns": self._returns.tolist(),
+            "lengths": self._lengths.tolist(),
+        }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        self.env.set_state(state)
+        """Go on from a state of ``get_state``."""
+        self.env.set_state(state["env"])
+        self._returns[:] = state["returns"]
+        self._lengths[:] = state["lengths"]
 
     # ------------------------------------------------------------ SB3's words for rows
 
@@ -111,7 +186,7 @@ class ArrangeSb3Vec(VecEnv):
         """Set an attribute of the batch, which is that of all rows."""
         if {*self._get_indices(indices)} != {*range(self.num_envs)}:
             raise ValueError(
-                f"rows of a native batch share the attribute '{attr_name}': set it for all of them "
+                f"rows of a batch share the attribute '{attr_name}': set it for all of them "
                 "(indices=None)"
             )
         setattr(self.env, attr_name, value)
@@ -123,13 +198,14 @@ class ArrangeSb3Vec(VecEnv):
         indices: VecEnvIndices = None,
         **method_kwargs: Any,
     ) -> list[Any]:
+        """``action_masks`` of the rows asked about; all masks are made at once."""
         if method_name != "action_masks":
             raise AttributeError(
-                f"rows of a native batch have no method '{method_name}', only action_masks: ask "
-                "the batch itself (.env)"
+                f"rows of a batch have no method '{method_name}', only action_masks: ask the batch "
+                "itself (.env)"
             )
-        masks = self.action_masks()
-        return [masks[row] for row in self._get_indices(indices)]
+        masks = list(self.action_masks())
+        return masks if indices is None else [masks[row] for row in self._get_indices(indices)]
 
     def env_is_wrapped(
         self,
@@ -143,48 +219,3 @@ class ArrangeSb3Vec(VecEnv):
 
     def close(self) -> None:
         self.env.close()
-
-
-class EpisodeStatistics(VecEnvWrapper):
-    """Single environments in a row, with return and length of each episode in its last info.
-
-    Unlike Monitor, episodes under way are part of the state.
-    """
-
-    def __init__(self, venv: DummyVecEnv) -> None:
-        super().__init__(venv)
-        self._returns = np.zeros(venv.num_envs)
-        self._lengths = np.zeros(venv.num_envs, dtype=np.int64)
-        self._began = time.perf_counter()
-
-    def reset(self) -> Any:
-        self._returns[:] = 0
-        self._lengths[:] = 0
-        return self.venv.reset()
-
-    def step_wait(self) -> VecEnvStepReturn:
-        observations, rewards, dones, infos = self.venv.step_wait()
-        self._returns += rewards
-        self._lengths += 1
-        for row in np.flatnonzero(dones).tolist():
-            infos[row]["episode"] = {
-                "r": float(self._returns[row]),
-                "l": int(self._lengths[row]),
-                "t": round(time.perf_counter() - self._began, 6),
-            }
-        self._returns[dones] = 0
-        self._lengths[dones] = 0
-        return observations, rewards, dones, infos
-
-    def get_state(self) -> dict[str, Any]:
-        return {
-            "rows": self.venv.env_method("get_state"),
-            "returns": self._returns.tolist(),
-            "lengths": self._lengths.tolist(),
-        }
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        for row, of_row in enumerate(state["rows"]):
-            self.venv.env_method("set_state", of_row, indices=row)
-        self._returns[:] = state["returns"]
-        self._lengths[:] = state["lengths"]

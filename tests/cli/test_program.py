@@ -14,7 +14,7 @@ from niulab import __version__ as niulab_version
 
 NIULAB = [sys.executable, "-m", "niulab"]
 HAND = "KS QH 10D AC 7S"
-COMMANDS = ["rules", "solve", "hand", "train", "evaluate", "benchmark", "demo"]
+COMMANDS = ["rules", "solve", "simulate", "hand", "train", "evaluate", "benchmark", "demo"]
 
 
 def niulab(*words: str, **options: object) -> subprocess.CompletedProcess[str]:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import PLAYABLE, SHIPPED, overlay, playable_rules, slips
 
-from niulab.engine.cover import cover_cents, full_in_sight_cents, loss_cents
+from niulab.engine.rules.cover import cover_cents, full_in_sight_cents, loss_cents
 from niulab.engine.wagers import (
     Slip,
     can_place,

@@ -1,19 +1,10 @@
 """Registration: ids appear on import, twice is once, and the start stays light."""
 
-import subprocess
-import sys
-
 import pytest
+from stray import in_fresh_process
 
 import niulab
 from niulab.envs.registration import ENV_IDS
-
-
-def in_fresh_process(script, folder):
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
-        cwd=folder, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
 
 
 @pytest.mark.parametrize("env_id", ENV_IDS)

@@ -9,8 +9,8 @@ from strategies import PLAYABLE
 from niulab.engine.cards import parse_hand
 from niulab.engine.ranking import hand_index
 from niulab.engine.wagers import Slip
-from niulab.envs.batch import ArrangeVectorEnv
 from niulab.envs.single import NiuNiuEnv
+from niulab.envs.vector import NiuNiuVectorEnv
 from niulab.solvers.hand_values import hand_values
 from niulab.solvers.one_hand import hand_report
 from niulab.solvers.values import slip_values
@@ -89,7 +89,7 @@ def test_the_expected_reward_follows_cards_as_dealt():
 @pytest.mark.parametrize("slip", ["single=100", "single=100,super=100"])
 def test_settled_rewards_average_to_the_exact_value(slip):
     n_rows, n_steps = 20_000, 15
-    env = ArrangeVectorEnv(n_rows, slip=slip, encoding="ids")
+    env = NiuNiuVectorEnv(n_rows, "niulab/Arrange-v0", slip=slip, encoding="ids")
     hands, _ = env.reset(seed=2024)
     oracle = hand_values(env.settings.rules, env.settings.slip).oracle
     total = 0.0

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from niulab.engine.shoe import deal_round
-from niulab.envs.batch import ArrangeVectorEnv
 from niulab.envs.registration import ENV_IDS
 from niulab.envs.single import NiuNiuEnv
+from niulab.envs.vector import NiuNiuVectorEnv
 from niulab.seeding import ALGORITHM_VERSION
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "env_traces.json").read_text())
@@ -47,7 +47,7 @@ def test_golden_traces(env_id, seed):
 
 @pytest.mark.parametrize("seed", [0, 1, 20240229])
 def test_the_first_thousand_deals_of_a_seed_are_the_shoes_rounds_in_order(seed):
-    env = ArrangeVectorEnv(1, encoding="ids")
+    env = NiuNiuVectorEnv(1, "niulab/Arrange-v0", encoding="ids")
     seen, _ = env.reset(seed=seed)
     for index in range(1_000):
         hand, dealer = deal_round(env.settings.rules, seed, index, 2)

@@ -13,7 +13,7 @@ from niulab.envs.core import Core
 from niulab.envs.encoding import ENDED
 from niulab.envs.settings import make_settings
 from niulab.errors import ConfigError
-from niulab.evaluation.simulate import _BatchPlayer, simulate
+from niulab.evaluation.simulate import _Player, simulate
 
 TASKS = {
     "niuniu": ("niulab/NiuNiu-v0", {}),
@@ -51,8 +51,8 @@ def test_the_interval_lies_around_the_exact_value(name, sheet, z, scores_of):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_batched_episodes_equal_those_of_the_core(task):
-    """What lets the fast player stand for the environment: the same returns and ends."""
+def test_episodes_in_the_batch_equal_those_of_the_core(task):
+    """What lets a batch stand for single episodes: the same returns and ends."""
     env_id, words = TASKS[task]
     settings = make_settings(env_id, **words)
 
@@ -62,7 +62,7 @@ def test_batched_episodes_equal_those_of_the_core(task):
         return keys.astype(int) % masks.shape[1]
 
     agent = CallableAgent(mixed)
-    many = _BatchPlayer(agent, settings)
+    many = _Player(agent, settings)
     returns, ends = by_core(settings, agent, range(99, 139))
     assert many(99, 40, np.random.default_rng(0)).tolist() == returns
     assert many.ends == ends

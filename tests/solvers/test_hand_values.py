@@ -31,7 +31,7 @@ def test_showing_every_hand_as_high_card_wins_the_published_share() -> None:
     a hand such as K K Q J 10 qualify; so the sweep is asked about high cards for every hand.
     """
     table = matchups(load_rules())
-    sweep = _Sweep(table.hands, table.ranks, table.weights, 11, load_rules().deck.composition)
+    sweep = _Sweep(table.hands, table.ranks, table.weights, None, 11, load_rules().deck.composition)
     as_high = np.zeros((len(table.hands), 1), dtype=np.uint8)
     _, less, _ = sweep.run(table.hands[:, 4].astype(np.int64), as_high, load_rules().order)
     assert abs(int(less.sum()) / table.n_deals - 0.1689506) < 0.5e-7

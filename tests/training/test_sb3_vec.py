@@ -2,16 +2,20 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from gymnasium import Wrapper
+from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.vec_env import VecEnv
 
 from niulab.envs import NiuNiuEnv, make_settings
-from niulab.training.sb3_vec import make_sb3_vec
+from niulab.envs.vector import NiuNiuVectorEnv
+from niulab.errors import ConfigError
+from niulab.training.sb3_vec import Sb3Vec, make_sb3_vec
 
 ARRANGE = make_settings("niulab/Arrange-v0", encoding="ids")
 NIUNIU = make_settings("niulab/NiuNiu-v0", n_rounds=2)
-TASKS = pytest.mark.parametrize("settings", [ARRANGE, NIUNIU], ids=["native", "in a row"])
+TASKS = pytest.mark.parametrize("settings", [ARRANGE, NIUNIU], ids=["arrange", "niuniu"])
 
 
 @TASKS
@@ -38,13 +42,15 @@ def test_a_vec_env_keeps_sb3s_contract(settings):
             assert space.contains(infos[row]["terminal_observation"])
             assert infos[row]["TimeLimit.truncated"] is False
             assert infos[row]["episode"]["l"] >= 1
+        for row in np.flatnonzero(~dones):
+            assert infos[row] == {}
     assert n_ended > 0
     assert env.get_attr("settings", indices=[0, 2]) == [settings, settings]
     assert env.env_is_wrapped(Wrapper) == [False] * 5
     env.close()
 
 
-def test_native_rows_play_what_single_environments_play():
+def test_rows_play_what_single_environments_play():
     native = make_sb3_vec(3, ARRANGE)
     native.seed(11)
     seen = native.reset()
@@ -72,6 +78,24 @@ def test_contribs_masking_finds_the_masks(settings):
     assert masks[:, 0].all()
 
 
+def test_an_episodes_return_is_the_sum_of_its_rewards_and_no_others():
+    env = make_sb3_vec(4, make_settings("niulab/NiuNiu-v0", objective="profit", target_cents=None))
+    env.seed(1)
+    env.reset()
+    returns, lengths = np.zeros(4), np.zeros(4, dtype=np.int64)
+    n_ended = 0
+    for _ in range(60):
+        _, rewards, dones, infos = env.step(np.zeros(4, dtype=np.int64))
+        returns += rewards
+        lengths += 1
+        for row in np.flatnonzero(dones):
+            n_ended += 1
+            assert infos[row]["episode"]["r"] == pytest.approx(returns[row])
+            assert infos[row]["episode"]["l"] == lengths[row]
+        returns[dones], lengths[dones] = 0, 0
+    assert n_ended >= 8
+
+
 def test_a_batch_of_masks_is_made_once_per_step():
     env = make_sb3_vec(64, ARRANGE)
     made = []
@@ -81,7 +105,12 @@ def test_a_batch_of_masks_is_made_once_per_step():
     assert len(made) == 1
 
 
-def test_native_rows_share_attributes_and_have_no_methods_of_their_own():
+def test_a_batch_that_resets_otherwise_is_refused():
+    with pytest.raises(ConfigError, match="SameStep"):
+        Sb3Vec(NiuNiuVectorEnv(2, ARRANGE, autoreset_mode="NextStep"))
+
+
+def test_rows_share_attributes_and_have_no_methods_of_their_own():
     env = make_sb3_vec(4, ARRANGE)
     env.set_attr("note", 3)
     assert env.get_attr("note") == [3] * 4
@@ -103,8 +132,73 @@ def test_a_state_goes_through_json_and_fixes_the_future(settings):
     play(first, 3)
     state = json.loads(json.dumps(first.get_state()))
     second = make_sb3_vec(3, settings)
-    second.reset()
     second.set_state(state)
     for one, other in zip(play(first, 6), play(second, 6), strict=True):
         for a, b in zip(one, other, strict=True):
             assert np.array_equal(a, b)
+
+
+def test_the_step_limit_counts_as_truncated_unless_the_episode_ended_of_itself():
+    """SB3's rule, by which it bootstraps the value of a last state."""
+    env = Sb3Vec(NiuNiuVectorEnv(64, NIUNIU, max_episode_steps=4))
+    env.seed(2)
+    env.reset()
+    seen = set()
+    for _ in range(16):
+        before = env.env.get_state()["rows"]["n_steps"]
+        _, _, dones, infos = env.step(np.full(64, 3))
+        ends = env.last_infos.get("final_info", {}).get("end", [None] * 64)
+        for row in np.flatnonzero(dones):
+            is_cut = infos[row]["TimeLimit.truncated"]
+            assert is_cut == (ends[row] == "max_episode_steps")
+            assert infos[row]["episode"]["l"] == before[row] + 1
+            seen.add((is_cut, before[row] + 1))
+    assert (False, 4) in seen
+    env = Sb3Vec(NiuNiuVectorEnv(2, NIUNIU, max_episode_steps=1))
+    env.reset()
+    assert [info["TimeLimit.truncated"] for info in env.step(np.zeros(2, int))[3]] == [True, True]
+
+
+def test_infos_are_made_when_read_and_stay_as_the_reader_left_them():
+    env = make_sb3_vec(3, ARRANGE)
+    env.reset()
+    infos = env.step(np.zeros(3, dtype=np.int64))[3]
+    later = env.step(np.zeros(3, dtype=np.int64))[3]
+    assert infos._rows == [None] * 3
+    infos[1]["note"] = 5
+    assert infos[1]["note"] == infos[-2]["note"] == 5
+    assert [sorted(info) for info in infos[::2]] == [sorted(infos[0])] * 2
+    assert len(list(infos)) == len(infos) == 3
+    assert infos[0]["terminal_observation"].tolist() != later[0]["terminal_observation"].tolist()
+    with pytest.raises(IndexError):
+        infos[3]
+
+
+def test_an_observed_mask_comes_as_a_dict():
+    env = make_sb3_vec(3, make_settings("niulab/Table-v0", mask="observation"))
+    assert env.reset().keys() == env.observation_space.spaces.keys()
+    env.step(np.zeros(3, dtype=np.int64))
+    seen, _, _, infos = env.step(np.zeros(3, dtype=np.int64))
+    assert seen["observation"].shape[0] == 3
+    assert env.observation_space.contains(infos[2]["terminal_observation"])
+
+
+@pytest.fixture
+def one_thread():
+    """Torch's threads only get in each other's way on networks as small as these."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_maskable_ppo_learns_on_256_rows_and_reports_their_episodes(one_thread):
+    env = make_sb3_vec(256, make_settings("niulab/Session-v0", bankroll_cents=600))
+    model = MaskablePPO(
+        "MlpPolicy", env, n_steps=12, batch_size=1_024, n_epochs=1, seed=0, device="cpu"
+    )
+    model.learn(2 * 12 * 256)
+    assert model.num_timesteps == 2 * 12 * 256
+    assert len(model.ep_info_buffer) == 100
+    assert all(1 <= episode["l"] <= 6 for episode in model.ep_info_buffer)
+    assert "illegal_action" not in env.last_infos

@@ -1,0 +1,1 @@
+"""Many environments as rows of arrays: what ``envs.vector`` puts into Gymnasium's words."""
