@@ -71,7 +71,8 @@ class MissingExtraError(NiuLabError, ImportError):
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest known name, else ``"; known: a, b"``."""
     names = sorted(known)
-    match = get_close_matches(name, names, n=1, cutoff=0.5)
+    folded = {known_name.casefold(): known_name for known_name in names}
+    match = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
     if match:
-        return f"; did you mean '{match[0]}'?"
+        return f"; did you mean '{folded[match[0]]}'?"
     return f"; known: {', '.join(names)}"

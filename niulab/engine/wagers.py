@@ -38,7 +38,7 @@ __all__ = [
     "verify_slip",
 ]
 
-_PART = re.compile(r"([a-z][a-z_]*)=([0-9]{1,15})(?:/([0-9]{1,15}))?")
+_PART = re.compile(r"([a-z][a-z_]*) *= *([0-9]{1,15})(?: */ *([0-9]{1,15}))?")
 _HOW = "write whole cents as 'single=100,super=40'"
 
 
@@ -85,10 +85,10 @@ class Slip:
         """Read ``"single=100,super=40"``; ``super=40/200`` puts 200 cents in sight for super."""
         stakes: list[tuple[str, int]] = []
         in_sight: list[tuple[str, int]] = []
-        for part in text.lower().replace(" ", "").split(","):
-            match = _PART.fullmatch(part)
+        for part in text.lower().split(","):
+            match = _PART.fullmatch(part.strip())
             if not match:
-                raise WagerError(f"'{part}' in slip '{text}' is no stake; {_HOW}")
+                raise WagerError(f"'{part.strip()}' in slip '{text}' is no stake; {_HOW}")
             box, stake, sight = match.groups()
             stakes.append((box, int(stake)))
             if sight is not None:
@@ -319,7 +319,8 @@ def _verify_in_sight(rules: RuleSet, slip: Slip, box: str) -> None:
     if sight is not None and terms.cover.shortfall == "refuse" and sight < full:
         message = (
             f"{box.upper()} {slip.stake(box)} needs {full} cents in sight in all, the slip "
-            f"declares {sight}: '{rules.name}' takes no short cover, so leave 'in_sight' out"
+            f"declares {sight}: '{rules.name}' takes no short cover, so "
+                f"write {box}={slip.stake(box)}"
         )
         raise WagerError(message)
 

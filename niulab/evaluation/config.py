@@ -17,13 +17,13 @@ seeds  = [0, 1]
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from niulab.agents.registry import make_agent
+from niulab.engine.rules.toml import parse_toml, read_text
 from niulab.envs.settings import PRESETS, EnvSettings, make_settings
 from niulab.errors import ConfigError, nearest
 
@@ -98,12 +98,14 @@ def read_benchmark(name: str | Path) -> BenchmarkConfig:
     """Read a benchmark by path or by shipped name; raises ConfigError with every mistake."""
     path = find_config(name, "benchmark")
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is no TOML: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        text = read_text(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"cannot read '{path}': {reason}") from None
+    try:
+        tree = parse_toml(text)
+    except ValueError as error:
+        raise ConfigError(f"{path} is no TOML: {error}") from None
     return parse_benchmark(tree, origin=str(path))
 
 

@@ -115,6 +115,10 @@ class Sb3Vec(VecEnv):
     def __init__(self, env: NiuNiuVectorEnv) -> None:
         if env.metadata["autoreset_mode"] is not AutoresetMode.SAME_STEP:
             raise ConfigError("SB3 resets rows in the step that ends them: make the batch SameStep")
+        if not env.copy:
+            raise ConfigError(
+                "SB3 reads observations after the next step: make the batch copy=True"
+            )
         self.env = env
         self.last_infos: dict[str, Any] = {}
         self._actions: NDArray[Any] = np.zeros(env.num_envs, dtype=np.int64)

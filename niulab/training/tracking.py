@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from pathlib import Path
@@ -26,6 +27,7 @@ class Tracker:
 
     def __init__(self, folder: Path, *, resumed_at: int | None = None) -> None:
         purge = None if resumed_at is None else resumed_at + 1
+        _wait_for_a_later_name(folder)
         self._writer = SummaryWriter(str(folder), purge_step=purge)
 
     def logger(self) -> Logger:
@@ -76,6 +78,15 @@ class _Scalars(KVWriter):
 
     def close(self) -> None:
         """The tracker closes the writer."""
+
+
+def _wait_for_a_later_name(folder: Path) -> None:
+    """TensorBoard reads event files in the order of their names, which tell time in seconds only:
+    a leg begun within the second of the last one could come before it.
+    """
+    seconds = [int(path.name.split(".")[3]) for path in folder.glob("events.out.tfevents.*")]
+    while time.time() < max(seconds, default=0) + 1:
+        time.sleep(0.05)
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

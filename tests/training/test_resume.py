@@ -9,6 +9,7 @@ from niulab.training import run as run_room
 from niulab.training import train
 from niulab.training.callbacks import RunCallback
 from niulab.training.checkpoint import find_checkpoint
+from niulab.training.tracking import Tracker
 
 
 class Killed(BaseException):
@@ -176,3 +177,14 @@ def test_dqn_without_its_replay_buffer_refuses_to_go_on(tiny, tmp_path, killed_a
     monkeypatch.undo()
     with pytest.raises(CheckpointError, match="holds no replay buffer"):
         train(config, tmp_path / "run", resume=True, progress=False)
+
+
+def test_a_leg_begun_in_the_same_second_comes_after_the_last_one(tmp_path):
+    for leg in range(12):  # event files of one second would be numbered ..., 10, 11, 8, 9
+        if leg in {0, 11}:
+            tracker = Tracker(tmp_path / "tb", resumed_at=leg or None)
+            tracker.scores({"value": float(leg)}, leg)
+        else:
+            tracker = Tracker(tmp_path / f"other-{leg}")
+        tracker.close()
+    assert scalars(tmp_path, "eval/value") == [(0, 0.0), (11, 11.0)]

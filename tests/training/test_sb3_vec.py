@@ -105,9 +105,11 @@ def test_a_batch_of_masks_is_made_once_per_step():
     assert len(made) == 1
 
 
-def test_a_batch_that_resets_otherwise_is_refused():
+def test_a_batch_that_resets_otherwise_or_writes_over_observations_is_refused():
     with pytest.raises(ConfigError, match="SameStep"):
         Sb3Vec(NiuNiuVectorEnv(2, ARRANGE, autoreset_mode="NextStep"))
+    with pytest.raises(ConfigError, match="copy=True"):
+        Sb3Vec(NiuNiuVectorEnv(2, ARRANGE, copy=False))
 
 
 def test_rows_share_attributes_and_have_no_methods_of_their_own():

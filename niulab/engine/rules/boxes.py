@@ -6,6 +6,7 @@ Odds are x to 1, stake not included; money is in integer cents; rates are exact 
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
@@ -39,6 +40,7 @@ BASE_ODDS = "default"
 """The key of an odds table that fills the ranks it does not name."""
 
 _LARGEST_RATE = 10**18
+_RATE = re.compile(r"[+-]?[0-9]+(\.[0-9]+|/[0-9]+)?")
 _NAME = r"^[a-z][a-z0-9_]*$"
 
 
@@ -48,9 +50,13 @@ def _to_fraction(value: object) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | str):
         message = f"write an exact rate as text ('1/20' or '0.05') or a whole number, got {value!r}"
         raise ValueError(message)
+    # no exponents: Fraction("1e-999999999") would write out a thousand million digits
+    if isinstance(value, str) and not _RATE.fullmatch(value.strip()):
+        message = f"'{value}' is no exact number; write it as '1/20' or '0.05'"
+        raise ValueError(message)
     try:
         rate = Fraction(value)
-    except (ValueError, ZeroDivisionError, OverflowError):
+    except (ValueError, ZeroDivisionError):  # thousands of digits, or none below the line
         message = f"'{value}' is no exact number; write it as '1/20' or '0.05'"
         raise ValueError(message) from None
     if max(abs(rate.numerator), rate.denominator) > _LARGEST_RATE:
@@ -161,6 +167,12 @@ class Box(Frozen):
             raise ValueError(message)
         if not self.is_bonus and not self.win_odds:
             message = "a main box needs win_odds (for every rank, or with 'default')"
+            raise ValueError(message)
+        if not self.is_bonus and self.overlap != "highest":
+            message = "overlap says how awards add up, and a main box has none: drop overlap"
+            raise ValueError(message)
+        if len(set(self.half_pay)) < len(self.half_pay):
+            message = f"half_pay names each rank once, got {', '.join(self.half_pay)}"
             raise ValueError(message)
         for key in ("awards", "hand_pays"):
             for what in ("name", "predicate"):

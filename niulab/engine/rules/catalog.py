@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from niulab.engine.rules.model import RuleSet
+from niulab.engine.rules.toml import parse_toml, read_text
 from niulab.errors import RulesError, nearest
 
 __all__ = ["DEFAULT_RULES", "load_rules", "parse_rules", "read_rules", "shipped_names"]
@@ -19,6 +19,15 @@ __all__ = ["DEFAULT_RULES", "load_rules", "parse_rules", "read_rules", "shipped_
 DEFAULT_RULES = "single-double-super"
 _VARIANTS = resources.files("niulab.engine.rules") / "variants"
 _OWN_KEYS = {"name", "title", "source", "note", "extends"}
+_UNION = "lose_odds"  # the one key that takes a table or a word
+_REMEDIES = {
+    "bool_type": "write true or false",
+    "dict_type": "write a table",
+    "int_type": "write a whole number",
+    "model_type": "write a table",
+    "string_type": "write a text in quotes",
+    "tuple_type": "write a list",
+}
 _HINT = "give a shipped name or the path of a .toml file"
 
 
@@ -57,9 +66,9 @@ def _shipped_text(name: str) -> str:
 def read_rules(path: Path) -> RuleSet:
     """Read a rules file of one's own; ``extends`` may name a shipped rule set."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        reason = getattr(error, "strerror", None) or error
         raise RulesError(f"cannot read the rules file '{path}': {reason}; {_HINT}") from None
     return parse_rules(text, origin=str(path))
 
@@ -76,8 +85,8 @@ def parse_rules(text: str, *, origin: str = "rules") -> RuleSet:
 
 def _parse_toml(text: str, origin: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
+        return parse_toml(text)
+    except ValueError as error:
         raise RulesError(f"{origin} is no TOML: {error}") from None
 
 
@@ -116,16 +125,31 @@ def _explain(error: ValidationError) -> list[str]:
 
 
 def _mistakes(item: ErrorDetails) -> list[str]:
-    # a union names its members in the path, as "dict[str, ...]": no part of the file
-    parts = [str(part) for part in item["loc"] if not str(part).endswith("]")]
+    parts, kind = _place(item), item["type"]
     where = f"{'.'.join(parts)}: " if parts else ""
-    if item["type"] == "extra_forbidden":
+    if kind == "extra_forbidden":
         return [f"{where}unknown key '{parts[-1]}'{nearest(parts[-1], _known_keys(parts[:-1]))}"]
-    if item["type"] == "literal_error" and isinstance(item["input"], dict):
-        return []  # lose_odds: the table's own mistakes say it better than "or 'mirror'"
-    text = item["msg"].removeprefix("Value error, ")
-    got = "" if item["type"] in {"value_error", "missing"} else f", got {_short(item['input'])}"
+    if parts[-1:] == [_UNION] and kind in {"literal_error", "dict_type"}:
+        if isinstance(item["input"], dict):
+            return []  # the table's own mistakes say it better than "or 'mirror'"
+        return [f"{where}write a table of odds by rank, or 'mirror', got {_short(item['input'])}"]
+    if kind in {"value_error", "missing"}:
+        text, got = item["msg"].removeprefix("Value error, "), ""
+    else:
+        text, got = _REMEDIES.get(kind, item["msg"]), f", got {_short(item['input'])}"
+    text = "is missing" if kind == "missing" else text
+    if kind == "string_pattern_mismatch":
+        text = "write small letters and digits, joined by "
+        text += "hyphens" if parts == ["name"] else "underscores"
     return [f"{where}{line}{got}" for line in text.split("\n")]
+
+
+def _place(item: ErrorDetails) -> list[str]:
+    """The keys that lead to a mistake; a union also names its member, which is no key."""
+    parts = [str(part) for part in item["loc"]]
+    if _UNION in parts[:-1]:
+        del parts[parts.index(_UNION) + 1]
+    return parts
 
 
 def _short(value: object) -> str:

@@ -229,7 +229,12 @@ class RuleSet(Frozen):
                 f"specials need distinct names other than the plain ranks, got {', '.join(names)}"
             )
         n_needed = HAND_SIZE * (self.table.max_seats + 1)
-        if n_needed > self.deck.n_cards:
+        if self.deck.n_cards < 2 * HAND_SIZE:
+            problems.append(
+                f"a round needs {2 * HAND_SIZE} cards, the shoe holds {self.deck.n_cards}: take"
+                " ranks out of deck.removed_ranks"
+            )
+        elif n_needed > self.deck.n_cards:
             problems.append(
                 f"{self.table.max_seats} seats and the dealer need {n_needed} cards, the shoe holds"
                 f" {self.deck.n_cards}: lower table.max_seats"
