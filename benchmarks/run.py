@@ -1,8 +1,9 @@
 """``make bench``: measure everything in one run on one pinned core, and write RESULTS.md.
 
 Figures are per processor second, so that other work on the machine shifts them little; nothing here
-is a test. ``--peers FOLDER`` names a folder with one virtual environment per peer (FOLDER/envpool,
-FOLDER/open_spiel, ...); absent ones are skipped.
+is a test. ``--peers FOLDER`` names a folder with one virtual environment per peer, absent ones are
+skipped: ``python -m venv FOLDER/envpool``, then ``FOLDER/envpool/bin/pip install envpool``, and so
+on for open_spiel, pgx, rlcard and pettingzoo (``pettingzoo[classic]``).
 """
 
 from __future__ import annotations

@@ -32,6 +32,8 @@ __all__ = [
 SPLITS: tuple[tuple[int, int], ...] = tuple(combinations(range(5), 2))
 """The ten settings of a hand: positions of the two front cards, in lexicographic order."""
 
+_BEHIND = {front: tuple(i for i in range(5) if i not in front) for front in SPLITS}
+
 KEY_SPAN = 52**5
 """Tie keys lie below it: ``strength = rank_index * KEY_SPAN + tie_key``."""
 
@@ -97,18 +99,28 @@ def arrangements(cards: Sequence[int], rules: RuleSet) -> tuple[Arrangement, ...
 
 def best_arrangement(cards: Sequence[int], rules: RuleSet) -> Arrangement:
     """The strongest setting (the first of equals), which is how the dealer sets."""
+    least = _five_card_rank(cards, rules)
+
     # settings of one rank have the same cards, so the same strength
-    return max(arrangements(cards, rules), key=lambda arrangement: arrangement.rank_index)
+    def rank(split: tuple[int, int]) -> int:
+        return max(least, _rank_as_set(*_split(cards, split), rules))
+
+    return _set(cards, max(SPLITS, key=rank), rules, least)
+
+
+def _split(
+    cards: Sequence[int], front: tuple[int, int]
+) -> tuple[tuple[int, int, int], tuple[int, int]]:
+    """The three cards behind and the two in front."""
+    first, second = front
+    a, b, c = _BEHIND[front]
+    return (cards[a], cards[b], cards[c]), (cards[first], cards[second])
 
 
 def _set(
     cards: Sequence[int], pair_positions: tuple[int, int], rules: RuleSet, least_rank: int
 ) -> Arrangement:
-    behind = tuple(card for i, card in enumerate(cards) if i not in pair_positions)
-    base, pair = (
-        (behind[0], behind[1], behind[2]),
-        (cards[pair_positions[0]], cards[pair_positions[1]]),
-    )
+    base, pair = _split(cards, pair_positions)
     return Arrangement(base, pair, max(least_rank, _rank_as_set(base, pair, rules)), rules)
 
 

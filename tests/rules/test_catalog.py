@@ -174,7 +174,7 @@ def test_an_overlay_of_an_overlay_lies_on_both():
 
 def test_an_overlay_needs_a_name_of_its_own():
     message = refused('extends = "single-double-super"\ntitle = "x"\nsource = "y"')
-    assert "name: Field required" in message
+    assert "name: is missing" in message
 
 
 # ---------------------------------------------------------------- extends
