@@ -104,7 +104,7 @@ def _spread(values: list[float]) -> tuple[float, float, float]:
 def show(value: float, unit: str) -> str:
     """A value with three digits: ``12.3 M``, ``0.412 s``."""
     if unit == "s":
-        return f"{value:.3g} s" if value >= 0.1 else f"{value * 1000:.3g} ms"
+        return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.3g} ms"
     for scale, sign in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if value >= scale:
             digits = max(0, 2 - len(str(int(value / scale))) + 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 __all__ = ["Stage", "profile"]
 
-_LEAST_OWN, _LEAST_TOTAL = 0.03, 0.05
+_LEAST_OWN, _LEAST_TOTAL, _MOST = 0.03, 0.05, 24
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def profile(work: Callable[[], object], *, seconds: float = 0.5) -> list[Stage]:
         for stage in stages
         if stage.own >= _LEAST_OWN or _LEAST_TOTAL <= stage.total <= 1 - _LEAST_TOTAL
     ]
-    return sorted(large, key=lambda stage: -stage.total)
+    return sorted(large, key=lambda stage: -stage.total)[:_MOST]
 
 
 def _name(file: str, line: int, function: str) -> str:

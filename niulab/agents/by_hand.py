@@ -83,8 +83,10 @@ class TableAgent(HandAgent):
 def read_table(path: Path, settings: EnvSettings) -> TableAgent:
     """Read a table of actions from a ``.npy`` file; raises ConfigError if it is none."""
     try:
-        actions = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        # the format itself: ``load`` would open archives of arrays (.npz) and pickles as well
+        with path.open("rb") as stream:
+            actions = np.lib.format.read_array(stream, allow_pickle=False)
+    except (OSError, ValueError, EOFError, MemoryError) as error:  # a header can lie of its size
         reason = (
             getattr(error, "strerror", None) or "it is no array of numbers in NumPy's .npy format"
         )

@@ -143,6 +143,12 @@ class ModelCard(_Strict):
                 f"the model reads the encoding '{self.encoding}' with {self.n_columns} columns, "
                 f"this version writes '{encoding.name}' with {encoding.size}: train it again"
             )
+        if (settings.rules.name, settings.n_actions) != (self.rules, self.n_actions):
+            raise CheckpointError(
+                f"the model's card contradicts itself: it speaks of rules '{self.rules}' and "
+                f"{self.n_actions} actions, its settings make '{settings.rules.name}' and "
+                f"{settings.n_actions}: copy the model again, or train it again"
+            )
         if settings.rules.rules_hash != self.rules_hash:
             raise CheckpointError(
                 f"the model was trained under rules '{self.rules}' with hash {self.rules_hash}, "

@@ -97,7 +97,7 @@ def as_agent(policy: Any, settings: EnvSettings, *, name: str | None = None) -> 
 
 def _setter(name: str, settings: EnvSettings) -> Agent:
     if name not in SETTERS:
-        raise ConfigError(f"no agent '{name}' sets hands{nearest(name, agent_names(settings))}")
+        raise ConfigError(f"no agent '{name}' sets hands{nearest(name, SETTERS)}")
     return SETTERS[name](settings)
 
 

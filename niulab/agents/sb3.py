@@ -282,12 +282,22 @@ def load_agent(
     verify_fits(card, trained, settings, transfer=transfer)
     try:
         policy = build_policy(card.algorithm, card.network, trained)
+        _verify_numbers(weights, policy.state_dict())
         policy.load_state_dict(weights)
     except (ConfigError, RuntimeError) as error:
         raise CheckpointError(
             f"the weights in '{path}' do not fit the network on its card: {error}"
         ) from None
     return agent_of(policy, trained, settings, name or _name(card))
+
+
+def _verify_numbers(weights: Mapping[str, torch.Tensor], own: Mapping[str, torch.Tensor]) -> None:
+    """Raise ConfigError for weights that torch would take and then choke on."""
+    for name, tensor in weights.items():
+        if name in own and tensor.dtype != own[name].dtype:
+            raise ConfigError(f"{name} holds {tensor.dtype}, the network {own[name].dtype}")
+        if not bool(tensor.isfinite().all()):
+            raise ConfigError(f"{name} holds NaN or infinity: the run that wrote it broke down")
 
 
 def _name(card: ModelCard) -> str:

@@ -18,6 +18,7 @@ from niulab.cli.output import (
     table,
     warn,
 )
+from niulab.errors import ConfigError
 
 if TYPE_CHECKING:
     from niulab.agents.base import Agent
@@ -29,8 +30,8 @@ __all__ = ["EXAMPLES", "run"]
 EXAMPLES = examples(
     "niulab evaluate first-found-base",
     "niulab evaluate greedy-pair --rules ngau-ngau-hong-kong --json",
-    "niulab evaluate runs/ppo_arrange   [dim]# the model of a run, on the task it learned[/dim]",
-    "niulab evaluate runs/ppo_arrange --transfer bull-bull-live",
+    "niulab evaluate runs/ppo_arrange-0   [dim]# the model of a run, on the task it learned[/dim]",
+    "niulab evaluate runs/ppo_arrange-0 --transfer bull-bull-live",
     "niulab evaluate --actions table.npy",
     "niulab evaluate least-slip+oracle --env niulab/Table-v0",
 )
@@ -127,8 +128,12 @@ def _load(
         from niulab.agents.model_file import read_card
         from niulab.agents.sb3 import load_agent
 
+        if not name.removeprefix("model:"):
+            message = "the model's folder has no name: write model:PATH, or an agent's name"
+            raise ConfigError(message)
         card = read_card(path)
-        task = env or card.task
+        card.env_settings()  # a card that lies is found out before what is asked of it
+        task = card.task if env is None else env
         own = {} if task != card.task else card.settings
         if "rules" in keywords:  # another sheet has other boxes
             own = {key: value for key, value in own.items() if key not in {"slip", "menu"}}
@@ -137,7 +142,7 @@ def _load(
     if is_transfer:
         message = "plays a model on another sheet: for other agents use --rules"
         raise typer.BadParameter(message, param_hint="--transfer")
-    task = env or _ARRANGE
+    task = _ARRANGE if env is None else env
     settings = make_settings(task, **keywords)
     return task, settings, make_agent(name, settings)
 

@@ -28,7 +28,8 @@ class _Program(TyperGroup):
         except OSError as error:
             if error.filename is None:  # no file of the user's: a broken pipe, say
                 raise
-            complain(f"cannot use '{error.filename}': {error.strerror}")
+            remedy = "give a path that can be read and written"
+            complain(f"cannot use '{error.filename}': {error.strerror}; {remedy}")
         raise typer.Exit(2)
 
 

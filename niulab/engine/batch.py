@@ -66,6 +66,7 @@ class BatchEngine:
             tables.best_of,
             tables.short_keys,
         )
+        self._kept: tuple[Slip | tuple[Slip, ...], NDArray[np.int64]] | None = None
         self._is_duel = n_seats == 1 and is_fresh_deck and not tables.suited and not has_long_keys
 
     def deal(self, seeds: NDArray[np.uint64], rounds: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -88,7 +89,7 @@ class BatchEngine:
         """
         from niulab.engine.kernels import play_duels, play_rows
 
-        nets = self.nets(slips)
+        nets = self._last_nets(slips)
         result = np.empty((len(seeds), self.n_seats), dtype=np.int64)
         rows, numbers = mix64_array(seeds), np.asarray(rounds, dtype=np.int64)
         if self._is_duel:
@@ -96,6 +97,14 @@ class BatchEngine:
         else:
             play_rows(rows, numbers, *self._shoe, self._tables, nets, result)
         return result
+
+    def _last_nets(self, slips: Slip | Sequence[Slip]) -> NDArray[np.int64]:
+        """``nets``, kept while the slips stay the same: a table costs what 10,000 rounds do."""
+        key = slips if isinstance(slips, Slip) else tuple(slips)
+        kept = self._kept
+        if kept is None or kept[0] != key:
+            kept = self._kept = key, self.nets(slips)
+        return kept[1]
 
     def nets(self, slips: Slip | Sequence[Slip]) -> NDArray[np.int64]:
         """Net cents by (seat, verdict, player's rank, dealer's rank, events).

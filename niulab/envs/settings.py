@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from niulab.engine.rules import DEFAULT_RULES, RuleSet, load_rules, shipped_names
+from niulab.engine.rules import DEFAULT_RULES, RuleSet, check_rules, load_rules, shipped_names
 from niulab.engine.wagers import Slip, exposure_cents, least_slip, max_loss_cents, verify_slip
 from niulab.envs.menus import default_menu, grid_menu
 from niulab.errors import ConfigError, RulesError, WagerError, nearest
@@ -145,7 +145,9 @@ PRESETS: dict[str, dict[str, Any]] = {
 _KEYWORDS = sorted({field.name for field in fields(EnvSettings)} | {"slip"})
 
 
-def make_settings(preset: str | EnvSettings = "niulab/NiuNiu-v0", **keywords: Any) -> EnvSettings:
+def make_settings(
+    preset: str | EnvSettings = "niulab/NiuNiu-v0", /, **keywords: Any
+) -> EnvSettings:
     """Lay ``keywords`` over a preset, or over other settings, and check the whole.
 
     ``rules`` takes a shipped name, a path, a RuleSet or its dump; ``slip`` a Slip, a mapping or a
@@ -166,7 +168,10 @@ def make_settings(preset: str | EnvSettings = "niulab/NiuNiu-v0", **keywords: An
     slip, menu = values.pop("slip"), values.pop("menu")
     if rules is not None:
         values["rules"] = rules
-        values["menu"] = _read_menu(rules, values["decisions"], slip, menu, mistakes)
+        try:
+            values["menu"] = _read_menu(rules, values["decisions"], slip, menu, mistakes)
+        except WagerError as error:  # a sheet whose required box takes no stake at all
+            mistakes.append(f"rules: {error}")
     if mistakes:
         raise ConfigError(_report(mistakes))
     settings = EnvSettings(**values)
@@ -214,13 +219,13 @@ def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
 def _read_rules(rules: Any, mistakes: list[str]) -> RuleSet | None:
     try:
         if isinstance(rules, Mapping):
-            found = RuleSet.model_validate(dict(rules))
+            found = check_rules(rules, origin="the table given")
         elif isinstance(rules, str | Path | RuleSet):
             found = load_rules(rules)
         else:
             mistakes.append(f"rules takes a shipped name, a path or a RuleSet, got {rules!r}")
             return None
-    except (RulesError, ValueError) as error:
+    except RulesError as error:
         mistakes.append(f"rules: {error}")
         return None
     if found.is_ranking_only:

@@ -17,6 +17,7 @@ seeds  = [0, 1]
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +26,9 @@ from typing import Any
 from niulab.agents.registry import make_agent
 from niulab.engine.rules.toml import parse_toml, read_text
 from niulab.envs.settings import PRESETS, EnvSettings, make_settings
-from niulab.errors import ConfigError, nearest
+from niulab.errors import CheckpointError, ConfigError, nearest
 
 __all__ = ["BenchmarkConfig", "TrainRow", "find_config", "parse_benchmark", "read_benchmark"]
-
-_LAZY = ("model:", "table:")
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,10 @@ class BenchmarkConfig:
     rounds: int = 200_000
     level: float = 0.95
     stochastic: bool = False
+
+    def __post_init__(self) -> None:
+        if mistakes := _mistaken_numbers(vars(self)):
+            raise ConfigError("; ".join(mistakes))
 
 
 _KEYS = {
@@ -157,13 +160,9 @@ def _check_agents(names: list[Any], settings: EnvSettings, mistakes: list[str]) 
         if not isinstance(name, str):
             mistakes.append(f"agents holds {name!r}: write names in quotes")
             continue
-        if name.startswith(_LAZY):  # a file is opened when its turn comes, but has to be there
-            if not Path(name.partition(":")[2]).exists():
-                mistakes.append(f"agents: there is no file or folder '{name.partition(':')[2]}'")
-            continue
-        try:
+        try:  # files are opened too: better now than after an hour of training
             make_agent(name, settings)
-        except ConfigError as error:
+        except (ConfigError, CheckpointError) as error:
             mistakes.append(f"agents: {error}")
     texts = [name for name in names if isinstance(name, str)]
     mistakes += [
@@ -190,6 +189,12 @@ def _read_train(rows: list[Any], mistakes: list[str]) -> tuple[TrainRow, ...]:
         if not wrong:
             name = row.get("name", Path(row["config"]).stem)
             found.append(TrainRow(row["config"], name, tuple(seeds)))
+    runs = Counter(f"{Path(row.config).stem}-{seed}" for row in found for seed in row.seeds)
+    mistakes += [
+        f"train asks for the run '{run}' twice: runs are kept by their config's file name and seed"
+        for run, times in runs.items()
+        if times > 1
+    ]
     return tuple(found)
 
 
@@ -206,7 +211,7 @@ def _mistaken_keys(tree: Mapping[str, Any], known: Mapping[str, type], where: st
 def _mistaken_numbers(values: Mapping[str, Any]) -> list[str]:
     mistakes = []
     if not _is_seed(values.get("seed", 0)):
-        mistakes.append(f"seed is a whole number >= 0, got {values['seed']}")
+        mistakes.append(f"seed is a whole number from 0 to 2**63 - 1, got {values['seed']}")
     rounds = values.get("rounds", BenchmarkConfig.rounds)
     if rounds != 0 and rounds < 100:
         mistakes.append(f"rounds is 0 (no cross-check) or at least 100, got {rounds}")

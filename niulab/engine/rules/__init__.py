@@ -2,6 +2,7 @@
 
 from niulab.engine.rules.catalog import (
     DEFAULT_RULES,
+    check_rules,
     load_rules,
     parse_rules,
     read_rules,
@@ -36,6 +37,7 @@ __all__ = [
     "Special",
     "Table",
     "changes_of",
+    "check_rules",
     "difference",
     "load_rules",
     "parse_rules",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -14,7 +15,7 @@ from niulab.engine.rules.model import RuleSet
 from niulab.engine.rules.toml import parse_toml, read_text
 from niulab.errors import RulesError, nearest
 
-__all__ = ["DEFAULT_RULES", "load_rules", "parse_rules", "read_rules", "shipped_names"]
+__all__ = ["DEFAULT_RULES", "check_rules", "load_rules", "parse_rules", "read_rules", "shipped_names"]
 
 DEFAULT_RULES = "single-double-super"
 _VARIANTS = resources.files("niulab.engine.rules") / "variants"
@@ -75,9 +76,13 @@ def read_rules(path: Path) -> RuleSet:
 
 def parse_rules(text: str, *, origin: str = "rules") -> RuleSet:
     """Parse the TOML text of a rule set; raises RulesError naming ``origin`` and every mistake."""
-    tree = _resolve(_parse_toml(text, origin), origin, chain=())
+    return check_rules(_resolve(_parse_toml(text, origin), origin, chain=()), origin=origin)
+
+
+def check_rules(tree: Mapping[str, Any], *, origin: str = "rules") -> RuleSet:
+    """The rule set of a plain tree, as ``model_dump`` gives it; RulesError with every mistake."""
     try:
-        return RuleSet.model_validate(tree)
+        return RuleSet.model_validate(dict(tree))
     except ValidationError as error:
         mistakes = "\n".join(f"  - {line}" for line in _explain(error))
         raise RulesError(f"{origin} is no rule set:\n{mistakes}") from None
