@@ -320,7 +320,7 @@ def _verify_in_sight(rules: RuleSet, slip: Slip, box: str) -> None:
         message = (
             f"{box.upper()} {slip.stake(box)} needs {full} cents in sight in all, the slip "
             f"declares {sight}: '{rules.name}' takes no short cover, so "
-                f"write {box}={slip.stake(box)}"
+            f"write {box}={slip.stake(box)}"
         )
         raise WagerError(message)
 

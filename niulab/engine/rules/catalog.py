@@ -15,7 +15,14 @@ from niulab.engine.rules.model import RuleSet
 from niulab.engine.rules.toml import parse_toml, read_text
 from niulab.errors import RulesError, nearest
 
-__all__ = ["DEFAULT_RULES", "check_rules", "load_rules", "parse_rules", "read_rules", "shipped_names"]
+__all__ = [
+    "DEFAULT_RULES",
+    "check_rules",
+    "load_rules",
+    "parse_rules",
+    "read_rules",
+    "shipped_names",
+]
 
 DEFAULT_RULES = "single-double-super"
 _VARIANTS = resources.files("niulab.engine.rules") / "variants"
