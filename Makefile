@@ -18,7 +18,7 @@ TORCH_INDEX ?=
 PYTHON ?= $(firstword $(shell \
 	for python in python3.11 python3 python3.12 python3.13 python; do \
 		$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python; \
-	done))
+	done; true))
 
 TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
 PIP := $(BIN)/python -m pip --disable-pip-version-check

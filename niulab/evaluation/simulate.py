@@ -45,8 +45,10 @@ def simulate(
 
     The same seed deals the same cards to every agent, so a league compares them on equal hands.
     """
-    if n_rounds < 2:
-        raise ConfigError(f"an interval needs at least 2 rounds, got {n_rounds}")
+    if type(n_rounds) is not int or n_rounds < 2:
+        raise ConfigError(f"an interval needs at least 2 rounds, got {n_rounds!r}")
+    if type(seed) is not int or not 0 <= seed < 1 << 63:
+        raise ConfigError(f"a seed is a whole number from 0 to 2**63 - 1, got {seed!r}")
     plain = replace(settings, reward="settled", reward_scale=1.0, mask="info")
     play = _Player(agent, plain)
     returns = np.empty(n_rounds)

@@ -21,7 +21,7 @@ from niulab.engine.rules.model import RuleSet
 from niulab.engine.settlement import Outcome, Settlement, tie_outcome
 from niulab.engine.specials import PREDICATES
 from niulab.engine.wagers import Slip, cover_from, least_slip, verify_slip
-from niulab.errors import CardError
+from niulab.errors import CardError, WagerError
 from niulab.solvers.joint_law import Cell
 
 __all__ = [
@@ -93,6 +93,9 @@ def hand_report(
         verify_slip(rules, slip, bankroll_cents)
         if bankroll_cents is not None:
             slip = cover_from(rules, slip, bankroll_cents)
+    elif bankroll_cents is not None:
+        message = f"'{rules.name}' ranks hands and offers no bets: leave the bankroll out"
+        raise WagerError(message)
     counter = _Opponents(rules, hand)
     settings = []
     known: dict[int, tuple[Fraction, dict[str, Fraction], Fraction]] = {}

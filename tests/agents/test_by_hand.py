@@ -108,6 +108,7 @@ def test_a_table_is_read_without_unpickling(tmp_path):
     np.save(tmp_path / "pickled.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     (tmp_path / "text.npy").write_text("no array\n")
     (tmp_path / "empty.npy").write_bytes(b"")
-    for name in ("pickled.npy", "text.npy", "empty.npy", "absent.npy"):
+    np.savez(tmp_path / "many.npz", a=np.zeros(N, dtype=np.uint8))
+    for name in ("many.npz", "pickled.npy", "text.npy", "empty.npy", "absent.npy"):
         with pytest.raises(ConfigError, match=f"cannot read the table of actions .*{name}"):
             read_table(tmp_path / name, settings)

@@ -189,3 +189,40 @@ def test_a_model_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         written(folder)
     assert (folder / "weights.safetensors").read_bytes() == before
     load_agent(folder, ARRANGE)
+
+
+@pytest.mark.parametrize(
+    ("damage", "part"),
+    [
+        (lambda tensor: torch.full_like(tensor, torch.nan), "holds NaN or infinity"),
+        (lambda tensor: torch.full_like(tensor, torch.inf), "holds NaN or infinity"),
+        (lambda tensor: tensor.to(torch.int64), "holds torch.int64, the network torch.float32"),
+        (lambda tensor: tensor.new_zeros(3, 3), "size mismatch"),
+    ],
+)
+def test_weights_that_are_none_are_refused(damage, part, tmp_path):
+    _, folder = written(tmp_path / "m")
+    card, weights = load_model(folder)
+    name = next(name for name, tensor in weights.items() if tensor.is_floating_point())
+    save_model(folder, card, {**weights, name: damage(weights[name])})
+    with pytest.raises(CheckpointError, match="do not fit the network on its card") as error:
+        load_agent(folder, ARRANGE)
+    assert part in str(error.value)
+    assert name in str(error.value)
+
+
+@pytest.mark.parametrize(("key", "value"), [("n_actions", 7), ("rules", "bull-bull-live")])
+def test_a_card_that_contradicts_itself_is_refused(key, value, tmp_path):
+    _, folder = written(tmp_path / "m", **{key: value})
+    with pytest.raises(CheckpointError, match="card contradicts itself"):
+        load_agent(folder, ARRANGE)
+
+
+@pytest.mark.parametrize("settings", [{"preset": "niulab/Table-v0"}, {"rules": {"name": "x"}}])
+def test_a_card_of_impossible_settings_is_refused(settings, tmp_path):
+    _, folder = written(tmp_path / "m")
+    card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps(card | {"settings": settings}))
+    with pytest.raises(CheckpointError, match="cannot be made by this version") as error:
+        load_agent(folder, ARRANGE)
+    assert "pydantic" not in str(error.value)

@@ -70,6 +70,41 @@ def test_unknown_rules_with_the_nearest(refused, words):
     assert "no rule set 'single-double-supper'; did you mean 'single-double-super'?" in message
 
 
+def test_a_ranking_only_sheet_takes_no_bankroll(refused):
+    message = refused("hand", HAND, "--rules", "bomb-room", "--bankroll", "5")
+    assert "offers no bets: leave the bankroll out" in message
+
+
+EVALUATIONS = {
+    "too few rounds": (["oracle", "--rounds", "5"], "rounds is 0 (no cross-check) or at least 100"),
+    "seed out of range": (["oracle", "--seed", str(1 << 63)], "seed is a whole number from 0 to"),
+    "no name": ([""], "write model:PATH, or an agent's name"),
+    "empty environment": (["oracle", "--env", ""], "no environment ''"),
+    "a bettor's name": (["flat:3"], "no agent 'flat:3' sets hands; known: first-found-base"),
+}
+
+
+@pytest.mark.parametrize(("words", "part"), EVALUATIONS.values(), ids=EVALUATIONS)
+def test_evaluations(refused, words, part):
+    assert part in refused("evaluate", *words)
+
+
+def test_an_output_folder_that_cannot_be(refused, tmp_path):
+    (tmp_path / "file").write_text("x")
+    config = tmp_path / "b.toml"
+    config.write_text('task = "niulab/Arrange-v0"\nagents = ["oracle"]\nrounds = 0\n')
+    message = refused("benchmark", str(config), "--out", str(tmp_path / "file" / "x"))
+    assert "give a path that can be read and written" in message
+
+
+def test_a_bad_model_is_found_before_anything_is_written(refused, tmp_path):
+    config = tmp_path / "b.toml"
+    config.write_text(f'task = "niulab/Arrange-v0"\nagents = ["model:{tmp_path}"]\n')
+    message = refused("benchmark", str(config), "--out", str(tmp_path / "report"))
+    assert "this is no model. A model is a folder with weights.safetensors" in message
+    assert not (tmp_path / "report").exists()
+
+
 def write(tmp_path, text):
     path = tmp_path / "mine.toml"
     path.write_text(text)

@@ -331,3 +331,15 @@ def test_what_is_put_in_sight_fits_the_bankroll(data):
 def test_the_terms_of_a_box_are_the_rules_files():
     assert terms_of(SINGLE, "super") is SINGLE.boxes["super"]
     assert full_in_sight_cents(SINGLE.boxes["double"], 100) == 400
+
+
+def test_spaces_stand_between_the_parts_of_a_slip_and_join_no_numbers():
+    assert Slip.parse(" single = 100 , super=40 / 440 ") == Slip.parse("single=100,super=40/440")
+    for text in ("single=100,super=4 0", "single=1 00", "single=100 super=40"):
+        with pytest.raises(WagerError, match="is no stake; write whole cents as"):
+            Slip.parse(text)
+
+
+def test_short_cover_where_none_is_taken_says_what_to_write():
+    with pytest.raises(WagerError, match=r"takes no short cover, so write super=40$"):
+        verify_slip(SINGLE, Slip.parse("single=100,super=40/60"))

@@ -119,3 +119,25 @@ def test_keywords_lay_over_other_settings():
     arrange = make_settings("niulab/Arrange-v0", slip="single=100,super=40")
     changed = make_settings(arrange, encoding="ids")
     assert (changed.slip, changed.encoding) == (arrange.slip, "ids")
+
+
+def test_a_rules_table_is_checked_like_a_file():
+    message = mistakes_of(rules={"name": "x", "titel": "t"})
+    for part in ("title: is missing", "unknown key 'titel'; did you mean 'title'?"):
+        assert part in message
+    assert "pydantic" not in message
+
+
+def test_preset_is_no_keyword_of_an_environment():
+    with pytest.raises(ConfigError, match="unknown setting 'preset'"):
+        make_settings("niulab/Arrange-v0", preset="x")
+
+
+def test_a_sheet_that_takes_no_stake_is_refused_with_the_other_mistakes():
+    rules = overlay(
+        "single-double-super",
+        "[boxes.single]\nmaximum_cents = 200\ncommission = { rate = '1/999983' }\n",
+    )
+    message = mistakes_of(rules=rules, objectve="profit")
+    assert "takes no single stake" in message
+    assert "did you mean 'objective'" in message

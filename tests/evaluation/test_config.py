@@ -1,5 +1,6 @@
 """Benchmark files: every mistake at once, with the nearest known word."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,7 @@ def test_agents_are_checked_once_the_task_is_known():
     assert "did you mean 'oracle'" in message
     assert "agents names 'random' twice" in message
     assert "agents holds 3: write names in quotes" in message
-    assert "there is no file or folder 'runs/nowhere'" in message
+    assert "'runs/nowhere': there is nothing. A model is a folder" in message
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_agents_are_checked_once_the_task_is_known():
         (GOOD | {"agents": []}, "agents is empty"),
         (GOOD | {"agents": "oracle"}, "agents is a list, got 'oracle'"),
         (GOOD | {"level": float("nan")}, "level lies between 0 and 1"),
-        (GOOD | {"seed": -1}, "seed is a whole number >= 0"),
+        (GOOD | {"seed": -1}, r"seed is a whole number from 0 to 2\*\*63 - 1, got -1"),
     ],
 )
 def test_single_mistakes(tree, message):
@@ -128,3 +129,23 @@ def test_configs_are_found_by_name_and_by_path(tmp_path, monkeypatch):
     Path("latin.toml").write_bytes(b'title = "\xff"\n')
     with pytest.raises(ConfigError, match=r"latin\.toml.*no UTF-8"):
         read_benchmark(Path("latin.toml"))
+
+
+@pytest.mark.parametrize("change", [{"rounds": 5}, {"seed": -1}, {"seed": 1 << 63}, {"level": 2.0}])
+def test_numbers_are_checked_wherever_a_benchmark_comes_from(change):
+    with pytest.raises(ConfigError, match=f"{next(iter(change))} (is|lies)"):
+        replace(parse_benchmark(GOOD), **change)
+
+
+def test_a_run_is_asked_for_once():
+    rows = [{"config": "ppo_arrange", "seeds": [0, 1]}, {"config": "x/ppo_arrange.toml"}]
+    with pytest.raises(ConfigError, match="asks for the run 'ppo_arrange-0' twice"):
+        parse_benchmark(GOOD | {"train": rows})
+
+
+def test_toml_that_breaks_the_parser_is_refused(tmp_path):
+    file = tmp_path / "big.toml"
+    for text in ("rounds = " + "9" * 5000, "a = " + "[" * 5000):
+        file.write_text(text)
+        with pytest.raises(ConfigError, match=r"big\.toml is no TOML: it "):
+            read_benchmark(file)

@@ -129,3 +129,12 @@ def test_sampling_probabilities_is_uniform_play_for_random(arrange):
 def test_an_interval_needs_rounds(arrange):
     with pytest.raises(ConfigError, match="at least 2 rounds"):
         simulate(RandomAgent(), arrange, n_rounds=1)
+
+
+@pytest.mark.parametrize(
+    "words", [{"seed": -1}, {"seed": 1.5}, {"seed": 1 << 63}, {"n_rounds": 1}, {"n_rounds": 2.5}]
+)
+def test_numbers_that_are_none_are_refused(words):
+    settings = make_settings("niulab/Arrange-v0")
+    with pytest.raises(ConfigError, match=r"whole number|at least 2 rounds"):
+        simulate(RandomAgent(), settings, **words)

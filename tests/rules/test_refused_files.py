@@ -207,3 +207,76 @@ def test_a_shoe_has_one_to_eight_decks(value):
 def test_a_value_of_the_wrong_kind_is_refused(line):
     text = "\n".join(row for row in SMALL.splitlines() if not row.startswith("boxes"))
     assert line.split(" ", maxsplit=1)[0] in refused(f"{text}\n{line}")
+
+
+@pytest.mark.parametrize(
+    "rate", ["1e-999999999", "1e999999", "nan", "inf", "1/0", "1_0", "\u0665", ""]
+)
+def test_a_rate_is_a_fraction_or_a_decimal_and_costs_no_time(rate):
+    message = refused(f"{SMALL}\nboxes.single.commission.rate = '{rate}'")
+    assert f"'{rate}' is no exact number; write it as '1/20' or '0.05'" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a = 0x" + "f" * 5000, "a whole number of more than 64 bits"),
+        ("a = [{ b = -9223372036854775809 }]", "a whole number of more than 64 bits"),
+        ("a = " + "9" * 5000, "a whole number of more than 64 bits"),
+        ("a = " + "[" * 5000 + "]" * 5000, "nests tables or lists too deep"),
+    ],
+)
+def test_toml_that_breaks_the_parser_is_refused(text, reason):
+    assert f"is no TOML: it holds {reason}" in refused(text) or f"it {reason}" in refused(text)
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + SMALL.encode())
+    assert read_rules(file).rules_hash == parse_rules(SMALL).rules_hash
+
+
+@pytest.mark.parametrize("key", ["[x]", "dict[a]"])
+def test_a_key_of_any_letters_is_named(key):
+    assert f"unknown key '{key}'; known: arrangement" in refused(f'"{key}" = 1\n{SMALL}')
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            "boxes.single.lose_odds = 'miror'",
+            "boxes.single.lose_odds: write a table of odds by rank, or 'mirror', got 'miror'",
+        ),
+        ("boxes.single.lose_odds = 1", "write a table of odds by rank, or 'mirror', got 1"),
+        ("deck = 'six'", "deck: write a table, got 'six'"),
+        ("specials = { name = 'a' }", "specials: write a list, got {'name': 'a'}"),
+        (
+            "boxes.single.lose_odds = { default = 1.0 }",
+            "lose_odds.default: write a whole number, got 1.0",
+        ),
+        ("note = 3", "note: write a text in quotes, got 3"),
+        ("boxes.single.half_pay = ['niu_6', 'niu_6']", "half_pay names each rank once"),
+        ("boxes.single.overlap = 'all'", "a main box has none: drop overlap"),
+    ],
+)
+def test_the_message_says_what_to_write(line, hint):
+    message = refused(f"{SMALL}\n{line}")
+    assert hint in message
+    assert len(message.splitlines()) == 2  # the heading and one mistake
+
+
+def test_an_empty_shoe_is_refused():
+    ranks = "['A', '2', '3', '4', '5', '6', '7', '8', '9', '10', 'J', 'Q', 'K']"
+    message = refused(f"{SMALL}\ndeck.removed_ranks = {ranks}")
+    assert "a round needs 10 cards, the shoe holds 0: take ranks out" in message
+
+
+def test_the_nearest_name_is_found_whatever_its_case():
+    with pytest.raises(RulesError, match="did you mean 'single-double-super'"):
+        load_rules("SINGLE_DOUBLE_SUPER")
+
+
+def test_what_is_neither_name_nor_path_is_refused():
+    with pytest.raises(RulesError, match="3 is no rule set: give a shipped name"):
+        load_rules(3)

@@ -54,11 +54,13 @@ def load_rules(rules: str | Path | RuleSet = DEFAULT_RULES) -> RuleSet:
     """
     if isinstance(rules, RuleSet):
         return rules
+    if not isinstance(rules, str | Path):
+        raise RulesError(f"{rules!r} is no rule set: {_HINT}, or a RuleSet")
     if isinstance(rules, Path) or rules.endswith(".toml") or "/" in rules:
         return read_rules(Path(rules))
     if rules not in shipped_names():
         hint = nearest(rules, shipped_names())
-        raise RulesError(f"no rule set '{rules}'{hint} (or {_HINT})")
+        raise RulesError(f"no rule set '{rules}'{hint} (or give the path of a .toml file)")
     return _load_shipped(rules)
 
 
