@@ -15,15 +15,17 @@ n_envs      = 2048                  # rows played at once
 
 from __future__ import annotations
 
-import tomllib
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from math import isqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
 
 from niulab.agents.model_card import CardNetwork, MlpNetwork, verify_network
+from niulab.engine.rules.toml import parse_toml, read_text
 from niulab.envs.settings import PRESETS, EnvSettings, make_settings
 from niulab.errors import ConfigError, nearest
 from niulab.evaluation.config import find_config
@@ -53,7 +55,7 @@ class _Strict(BaseModel):
 class _ActorCritic(_Strict):
     """Words that PPO, A2C and MaskablePPO share, with SB3's names."""
 
-    n_steps: PositiveInt = 16
+    n_steps: Annotated[int, Field(ge=1, le=1 << 16)] = 16
     learning_rate: Scheduled = constant(3e-4)
     ent_coef: Scheduled = constant(0.0)
     gamma: Share = 1.0
@@ -138,7 +140,7 @@ class TrainConfig(_Strict):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
     task: str = "niulab/Arrange-v0"
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
-    total_steps: PositiveInt
+    total_steps: Annotated[int, Field(ge=1, le=10**12)]
     n_envs: Annotated[int, Field(ge=1, le=1 << 16)] = 1
     threads: Annotated[int, Field(ge=1, le=256)] = 1
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:[0-9]+)?)$")] = "cpu"
@@ -182,12 +184,14 @@ def read_train(name: str | Path, *, overrides: Iterable[str] = (), **changes: An
     """
     path = find_config(name, "train")
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is no TOML: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        text = read_text(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"cannot read '{path}': {reason}") from None
+    try:
+        tree = parse_toml(text)
+    except ValueError as error:
+        raise ConfigError(f"{path} is no TOML: {error}") from None
     return parse_train(overridden(tree | changes, overrides), origin=str(path))
 
 
@@ -252,7 +256,8 @@ def _mistaken_batches(tree: Mapping[str, Any]) -> Iterator[str]:
     if rollout < 2:
         yield "n_envs x algorithm.n_steps is 1 step: a rollout needs at least 2"
     elif isinstance(algorithm, _Clipped) and rollout % algorithm.batch_size:
-        sizes = [size for size in range(2, rollout + 1) if rollout % size == 0]
+        low = [size for size in range(1, isqrt(rollout) + 1) if rollout % size == 0]
+        sizes = sorted({*low, *(rollout // size for size in low)} - {1})
         near = sorted(sizes, key=lambda size: abs(size - algorithm.batch_size))[:2]
         yield (
             f"algorithm.batch_size = {algorithm.batch_size} does not divide the rollout of "
@@ -277,8 +282,8 @@ def _explain(item: Mapping[str, Any]) -> str:
         key = "kind" if place[0] == "network" else "name"
         tags = ("cards", "mlp") if key == "kind" else ("ppo", "a2c", "maskable_ppo", "dqn")
         given = item["input"].get(key) if isinstance(item["input"], Mapping) else item["input"]
-        return f"{where}.{key} is one of {', '.join(tags)}, got {given!r}"
-    return f"{where}: {item['msg'][:1].lower()}{item['msg'][1:]}, got {item['input']!r}"
+        return f"{where}.{key} is one of {', '.join(tags)}, got {reprlib.repr(given)}"
+    return f"{where}: {item['msg'][:1].lower()}{item['msg'][1:]}, got {reprlib.repr(item['input'])}"
 
 
 _MODELS: dict[str, type[BaseModel]] = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from niulab.engine.rules.toml import parse_toml
 from niulab.errors import ConfigError
 
 __all__ = ["overridden"]
@@ -28,7 +28,7 @@ def _parsed(word: str) -> dict[str, Any]:
     if equals and key.strip() and value.strip():
         for line in (word, f"{key} = '{value.strip()}'"):
             try:
-                return tomllib.loads(line)
+                return parse_toml(line)
             except ValueError:
                 continue
     raise ConfigError(f"'{word}' sets nothing: write key=value, as algorithm.n_steps=8")

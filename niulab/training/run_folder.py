@@ -156,7 +156,15 @@ class RunFolder:
         """What ``write_result`` wrote, or None while the run is not finished."""
         if not self.result_file.exists():
             return None
-        result: dict[str, Any] = json.loads(self.result_file.read_text(encoding="utf-8"))
+        try:
+            result: Any = json.loads(self.result_file.read_text(encoding="utf-8"))
+        except ValueError:
+            result = None
+        if not isinstance(result, dict) or not {"wall_seconds", "cpu_seconds"} <= result.keys():
+            raise CheckpointError(
+                f"'{self.result_file}' is not what a finished run wrote: remove it, and --resume "
+                "goes on from the last checkpoint"
+            )
         return result
 
 

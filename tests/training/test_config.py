@@ -96,3 +96,32 @@ def test_shipped_configs_are_found_by_name_and_by_path(path):
 def test_an_unknown_config_names_the_nearest():
     with pytest.raises(ConfigError, match="did you mean 'ppo_arrange'"):
         read_train("ppo_arange")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"total_steps": 10**30}, "total_steps: "),
+        ({"algorithm": GOOD["algorithm"] | {"n_steps": 999_999_999}}, "n_steps: "),
+    ],
+    ids=["steps without end", "rollouts without end"],
+)
+def test_runs_that_could_not_end_are_refused(change, expected):
+    assert expected in mistakes_of(GOOD | change)
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000 + "]" * 5000], ids=["long", "deep"])
+def test_a_value_beyond_reading_is_one_message(tmp_path, value):
+    path = tmp_path / "own.toml"
+    path.write_text(f"total_steps = {value}")
+    with pytest.raises(ConfigError, match="is no TOML"):
+        read_train(path)
+    with pytest.raises(ConfigError, match="total_steps: input should be a valid integer") as caught:
+        read_train("ppo_arrange", overrides=[f"total_steps = {value}"])
+    assert len(str(caught.value)) < 300
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text((CONFIGS / "ppo_arrange.toml").read_text(), encoding="utf-8-sig")
+    assert read_train(path) == read_train("ppo_arrange")

@@ -167,6 +167,9 @@ def test_a_finished_run_is_only_read(tiny, tmp_path, monkeypatch):
     again = train(config, tmp_path / "run", resume=True, progress=False)
     assert again.steps == first.steps
     assert again.score.value == first.score.value
+    (tmp_path / "run" / "result.json").write_text("{}")
+    with pytest.raises(CheckpointError, match="is not what a finished run wrote"):
+        train(config, tmp_path / "run", resume=True, progress=False)
 
 
 def test_dqn_without_its_replay_buffer_refuses_to_go_on(tiny, tmp_path, killed_after, monkeypatch):

@@ -53,16 +53,17 @@ def test_copies_of_a_recycler_start_empty(copied):
 @pytest.mark.parametrize(
     "task",
     [
-        {"preset": "niulab/NiuNiu-v0"},
-        {"preset": "niulab/Session-v0", "can_leave": True},
-        {"preset": "niulab/NiuNiu-v0", "menu": ["single=100", "single=900,super=700"]},
-        {"preset": "niulab/Table-v0", "menu": ["single=100", "single=200"]},
-        {"preset": "niulab/Arrange-v0", "bankroll_cents": 500},
+        ("niulab/NiuNiu-v0", {}),
+        ("niulab/Session-v0", {"can_leave": True}),
+        ("niulab/NiuNiu-v0", {"menu": ["single=100", "single=900,super=700"]}),
+        ("niulab/Table-v0", {"menu": ["single=100", "single=200"]}),
+        ("niulab/Arrange-v0", {"bankroll_cents": 500}),
     ],
     ids=str,
 )
 def test_masks_are_the_cores_in_every_phase_and_at_every_bankroll(task, is_listed, monkeypatch):
-    settings = make_settings(**task)
+    preset, keywords = task
+    settings = make_settings(preset, **keywords)
     if not is_listed:
         monkeypatch.setattr(masks_room, "_MOST_ENTRIES", 0)
     core, legal = Core(settings), LegalActions(settings)
