@@ -22,6 +22,7 @@ from niulab.engine.rules.model import RuleSet
 from niulab.engine.specials import FRONT_PREDICATES, PREDICATES, Condition, Predicate
 
 __all__ = [
+    "COLEX",
     "NO_OPTION",
     "Ranker",
     "all_hands",
@@ -34,7 +35,8 @@ __all__ = [
 
 NO_OPTION = 255
 """Fills rows of ``Ranker.options`` beyond a hand's last option."""
-_COLEX = np.array([[comb(n, k) for k in range(6)] for n in range(58)], dtype=np.int64)
+COLEX = np.array([[comb(n, k) for k in range(6)] for n in range(58)], dtype=np.int64)
+"""Binomials C(n, k) by which sets and multisets of up to five cards are numbered; int64 (58, 6)."""
 _RANK_COLEX = np.array(  # [place in the hand, card id]; 6,188 rows fit 16 bits
     [[comb(card // 4 + k, k + 1) for card in range(N_CARDS)] for k in range(HAND_SIZE)],
     dtype=np.int16,
@@ -84,7 +86,7 @@ def hand_index(hands: NDArray[np.integer], *, multi: bool = False) -> NDArray[np
     """Row of each ascending hand in ``all_hands(multi=multi)``; hands (n, 5), result int64 (n,)."""
     index = np.zeros(len(hands), dtype=np.int64)
     for k in range(5):
-        index += _COLEX[hands[:, k].astype(np.int64) + (k if multi else 0), k + 1]
+        index += COLEX[hands[:, k].astype(np.int64) + (k if multi else 0), k + 1]
     return index
 
 

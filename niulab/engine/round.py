@@ -25,7 +25,7 @@ from niulab.engine.wagers import Slip, cover_from, verify_slip
 from niulab.errors import CardError, NiuLabError, RoundStateError, WagerError
 from niulab.seeding import entropy_seed
 
-__all__ = ["Round"]
+__all__ = ["Round", "compare", "event_mask"]
 
 Hand: TypeAlias = tuple[int, ...]
 Phase: TypeAlias = Literal["betting", "setting", "settled"]
@@ -240,7 +240,7 @@ class Round:
             arrangement = arrangements[seat - 1]
             if arrangement is None or self.rules.arrangement != "as_set":
                 arrangement = best_arrangement(self.hand(seat), self.rules)
-            outcome = self._outcome(arrangement, dealer)
+            outcome = compare(arrangement, dealer, self.rules)
             arrangements[seat - 1] = arrangement
             outcomes[seat - 1] = outcome
             settlements[seat - 1] = settle(
@@ -249,7 +249,7 @@ class Round:
                 outcome=outcome,
                 player_rank=arrangement.rank_index,
                 dealer_rank=dealer.rank_index,
-                events=self._events(seat),
+                events=event_mask(self.hand(seat), self.rules),
             )
         return replace(
             self,
@@ -263,16 +263,6 @@ class Round:
     def settlement_order(self) -> tuple[int, ...]:
         """Seats in play from the dealer's right to the left."""
         return tuple(sorted(self.packet_seats, reverse=True))
-
-    def _outcome(self, player: Arrangement, dealer: Arrangement) -> Outcome:
-        if player.strength == dealer.strength:
-            return tie_outcome(self.rules.order, player.rank_index)
-        return Outcome.WIN if player.strength > dealer.strength else Outcome.LOSE
-
-    def _events(self, seat: int) -> int:
-        hand = self.hand(seat)
-        holds = (PREDICATES[name].holds(hand) for name in self.rules.events)
-        return sum(held << bit for bit, held in enumerate(holds))
 
     # ------------------------------------------------------------ queries
 
@@ -334,6 +324,18 @@ class Round:
         }
         if self.phase != phase:
             raise RoundStateError(f"{act}: the round is {self.phase}; {remedies[self.phase]}")
+
+
+def event_mask(cards: Sequence[int], rules: RuleSet) -> int:
+    """Bit i is set where the five cards satisfy ``rules.events[i]``."""
+    return sum(PREDICATES[name].holds(cards) << bit for bit, name in enumerate(rules.events))
+
+
+def compare(player: Arrangement, dealer: Arrangement, rules: RuleSet) -> Outcome:
+    """Who wins two set hands, from the player's view."""
+    if player.strength == dealer.strength:
+        return tie_outcome(rules.order, player.rank_index)
+    return Outcome.WIN if player.strength > dealer.strength else Outcome.LOSE
 
 
 def _with(values: tuple[_T, ...], seat: int, value: _T) -> tuple[_T, ...]:

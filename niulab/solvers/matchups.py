@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.engine.cards import HAND_SIZE
-from niulab.engine.ranking import NO_OPTION, all_hands, all_multisets, hand_weights, ranker
+from niulab.engine.ranking import COLEX, NO_OPTION, all_hands, all_multisets, hand_weights, ranker
 from niulab.engine.rules.model import Order, RuleSet
 from niulab.errors import RulesError
 
@@ -158,7 +158,7 @@ class _Sweep:
         sizes = [comb(52 + shift * (size - 1), size) if size else 1 for size in range(HAND_SIZE)]
         count_disjoint(
             self.hands[rows], by_key, run_ends, self.ranks[rows], self.weights[rows], options[rows],
-            asked, np.array([[comb(n, k) for k in range(6)] for n in range(58)], dtype=np.int64),
+            asked, COLEX,
             shift, np.concatenate([[0], np.cumsum(sizes)])[:HAND_SIZE],
             _subset_weights(self.copies, multi=multi), multi or not _is_total(order),
             np.zeros((sum(sizes), self.n_ranks), dtype=counts.dtype), by_class, less, equal,

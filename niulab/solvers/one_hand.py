@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from niulab.engine.cards import HAND_SIZE, card_text, parse_hand
 from niulab.engine.hands import KEY_SPAN, SPLITS, Arrangement, arrangements, best_arrangement
 from niulab.engine.ranking import all_hands, hand_weights, ranker
+from niulab.engine.round import compare, event_mask
 from niulab.engine.rules.model import RuleSet
 from niulab.engine.settlement import Outcome, Settlement, tie_outcome
-from niulab.engine.specials import PREDICATES
 from niulab.engine.wagers import Slip, cover_from, least_slip, verify_slip
 from niulab.errors import CardError, WagerError
 from niulab.solvers.joint_law import Cell
@@ -29,8 +29,6 @@ __all__ = [
     "HandReport",
     "SettingValue",
     "best_setting",
-    "compare",
-    "event_mask",
     "hand_report",
     "play",
     "settle_hands",
@@ -198,18 +196,6 @@ def _dealt(rules: RuleSet, cards: Sequence[int], seen: Sequence[int] = ()) -> tu
             )
             raise CardError(message)
     return hand
-
-
-def event_mask(cards: Sequence[int], rules: RuleSet) -> int:
-    """Bit i is set where the five cards satisfy ``rules.events[i]``."""
-    return sum(PREDICATES[name].holds(cards) << bit for bit, name in enumerate(rules.events))
-
-
-def compare(player: Arrangement, dealer: Arrangement, rules: RuleSet) -> Outcome:
-    """Who wins two set hands, from the player's view."""
-    if player.strength == dealer.strength:
-        return tie_outcome(rules.order, player.rank_index)
-    return Outcome.WIN if player.strength > dealer.strength else Outcome.LOSE
 
 
 def settle_hands(

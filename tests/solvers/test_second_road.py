@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from niulab.engine.hands import arrangements, best_arrangement
+from niulab.engine.round import event_mask
 from niulab.engine.rules import RuleSet, load_rules, parse_rules
 from niulab.engine.settlement import Outcome, tie_outcome
 from niulab.engine.wagers import Slip, least_slip
 from niulab.solvers.hand_values import hand_values
 from niulab.solvers.joint_law import Cell, joint_law
 from niulab.solvers.matchups import exact_dot, matchups
-from niulab.solvers.one_hand import event_mask, hand_report, settle_hands
+from niulab.solvers.one_hand import hand_report, settle_hands
 
 FOUR_RANKS = ["2", "4", "5", "6", "7", "8", "9", "10", "J"]  # leaves A, 3, Q, K
 TWO_RANKS = [*FOUR_RANKS, "3", "Q"]  # leaves A, K

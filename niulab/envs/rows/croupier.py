@@ -19,8 +19,9 @@ from niulab.engine.keysums import rank_tables
 from niulab.engine.ranking import ranker
 from niulab.engine.rules import RuleSet
 from niulab.engine.rules.cover import full_in_sight_cents
-from niulab.engine.settlement import Outcome, moved_table, net_table, tie_outcome
+from niulab.engine.settlement import Outcome, moved_table, net_table
 from niulab.engine.wagers import Slip, cover_from, exposure_cents
+from niulab.solvers.joint_law import tie_outcomes
 
 __all__ = ["BoxTables", "Croupier", "Settled"]
 
@@ -106,7 +107,7 @@ class Croupier:
             for box in rules.boxes
             if any(slip.stake(box) for slip in menu)
         }
-        self.ties = np.array([tie_outcome(rules.order, r) for r in range(len(rules.ranks))])
+        self.ties = np.array(tie_outcomes(rules))
         self._needs = np.array([exposure_cents(rules, cover_from(rules, s, 0)) for s in menu])
         capping = [box for box, tables in self.boxes.items() if tables.caps_loss.any()]
         self._capping = Slip(tuple((box, 1) for box in capping)).boxes  # in a slip's order
