@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from niulab.engine.cards import HAND_SIZE
-from niulab.engine.keysums import LONG_TIE_MODES, rank_tables
+from niulab.engine.keysums import packed_keys, rank_tables
 from niulab.engine.rules.model import RuleSet
 from niulab.engine.settlement import Outcome, net_table, tie_outcome
 from niulab.engine.shoe import deal_plan
@@ -35,14 +36,6 @@ class Tally(NamedTuple):
     squares: list[int]
 
 
-class _Compiled(NamedTuple):
-    """Arguments of every kernel call."""
-
-    plan: tuple[int, int, int, bool]
-    full: NDArray[np.uint8]
-    thresholds: NDArray[np.uint64]
-
-
 class BatchEngine:
     """Deals, ranks and settles rounds of ``n_seats`` (1 to 9) seats against one dealer.
 
@@ -57,25 +50,35 @@ class BatchEngine:
         self.rules = rules
         self.n_seats = n_seats
         self._tables = rank_tables(rules)
-        self._shoe = _Compiled(*deal_plan(rules, n_seats + 1))
-        tables, is_fresh_deck = self._tables, self._shoe.plan[3]
-        has_long_keys = bool({tables.high_mode, tables.mode} & LONG_TIE_MODES)
-        self._duel_tables = (
-            tables.rank_keys,
-            tables.card_keys,
-            tables.best_of,
-            tables.short_keys,
-        )
+        self._shoe = deal_plan(rules, n_seats + 1)
+        n_ranks, n_masks = len(rules.ranks), 1 << len(rules.events)
+        self._shape = len(Outcome), n_ranks, n_ranks, n_masks
+        strides = n_ranks * n_ranks * n_masks, n_ranks * n_masks, n_masks
+        self._judging = self._tables, packed_keys(self._tables)[self._shoe[1]], strides
         self._kept: tuple[Slip | tuple[Slip, ...], NDArray[np.int64]] | None = None
-        self._is_duel = n_seats == 1 and is_fresh_deck and not tables.suited and not has_long_keys
 
     def deal(self, seeds: NDArray[np.uint64], rounds: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Cards of round ``rounds[i]`` of row seed ``seeds[i]``: uint8 (n, n_seats + 1, 5)."""
         from niulab.engine.kernels import deal_rows
 
         dealt = np.empty((len(seeds), (self.n_seats + 1) * HAND_SIZE), dtype=np.uint8)
-        deal_rows(mix64_array(seeds), np.asarray(rounds, dtype=np.int64), *self._shoe, dealt)
+        deal_rows(mix64_array(seeds), np.require(rounds, np.int64, ["C", "W"]), *self._shoe, dealt)
         return dealt.reshape(len(seeds), self.n_seats + 1, HAND_SIZE)
+
+    def deal_hands(
+        self, seeds: NDArray[np.uint64], rounds: NDArray[np.int64], *, n_as_dealt: int = 0
+    ) -> NDArray[np.uint8]:
+        """The same cards by hand, the dealer's last: uint8 (n_seats + 1, n, 5), fresh.
+
+        Each hand's cards are in ascending order; the first ``n_as_dealt`` hands keep the order in
+        which they were dealt.
+        """
+        from niulab.engine.kernels import deal_hands
+
+        hands = np.empty((self.n_seats + 1, len(seeds), HAND_SIZE), dtype=np.uint8)
+        rows = np.require(seeds, np.uint64, ["C", "W"]), np.require(rounds, np.int64, ["C", "W"])
+        deal_hands(*rows, self._shoe, self._block(), n_as_dealt, hands)
+        return hands
 
     def play(
         self,
@@ -87,16 +90,37 @@ class BatchEngine:
 
         Raises WagerError for a slip the table must refuse.
         """
-        from niulab.engine.kernels import play_duels, play_rows
+        return self._look_up(self._last_nets(slips), seeds, rounds)
 
-        nets = self._last_nets(slips)
+    def cells(self, seeds: NDArray[np.uint64], rounds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where each round ended, as places in the seats' raveled ``nets``: int64 (n, n_seats)."""
+        places = np.arange(prod(self._shape), dtype=np.int64)
+        return self._look_up(np.stack([places] * self.n_seats), seeds, rounds)
+
+    def _look_up(
+        self, table: NDArray[np.int64], seeds: NDArray[np.uint64], rounds: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """What a table of ``nets`` by seat and cell holds for every seat: int64 (n, n_seats)."""
+        from niulab.engine.kernels import play_rows
+
         result = np.empty((len(seeds), self.n_seats), dtype=np.int64)
-        rows, numbers = mix64_array(seeds), np.asarray(rounds, dtype=np.int64)
-        if self._is_duel:
-            play_duels(rows, numbers, self._shoe.thresholds[0], *self._duel_tables, nets, result)
-        else:
-            play_rows(rows, numbers, *self._shoe, self._tables, nets, result)
+        rows = np.require(seeds, np.uint64, ["C", "W"]), np.require(rounds, np.int64, ["C", "W"])
+        table = table.reshape(self.n_seats, -1)
+        play_rows(*rows, self._shoe, *self._judging, self._block(), table, result)
         return result
+
+    def _block(self) -> tuple[NDArray[Any], ...]:
+        """Scratch of the kernels: draws, places, strengths, events and cells of a block."""
+        from niulab.engine.kernels import BLOCK
+
+        n_hands = self.n_seats + 1
+        return (
+            np.empty((HAND_SIZE * n_hands + 1, BLOCK), dtype=np.uint16),
+            np.empty((HAND_SIZE * n_hands, BLOCK), dtype=np.uint16),
+            np.zeros((n_hands, BLOCK), dtype=np.uint16),
+            np.zeros((n_hands, BLOCK), dtype=np.uint8),
+            np.empty((self.n_seats, BLOCK), dtype=np.int64),
+        )
 
     def _last_nets(self, slips: Slip | Sequence[Slip]) -> NDArray[np.int64]:
         """``nets``, kept while the slips stay the same: a table costs what 10,000 rounds do."""
@@ -128,7 +152,7 @@ class BatchEngine:
     @property
     def rounds_per_shoe(self) -> int:
         """Rounds between two shuffles: 1, unless the sheet deals on to a cut card."""
-        return self._shoe.plan[2]
+        return self._shoe[0][2]
 
     def count(self, seed: int, first: int, n_rounds: int, *, threads: int = 1) -> NDArray[np.int64]:
         """How often each cell occurred in rounds ``first`` to ``first + n_rounds`` of a row seed.
@@ -136,8 +160,7 @@ class BatchEngine:
         int64 (n_seats, 3 verdicts, R, R, 2**n_events), shaped as ``nets``; integers, so the same
         whatever the number of threads.
         """
-        n_ranks, n_masks = len(self.rules.ranks), 1 << len(self.rules.events)
-        values = np.zeros((len(Outcome), n_ranks, n_ranks, n_masks, 0), dtype=np.int64)
+        values = np.zeros((*self._shape, 0), dtype=np.int64)
         return self.tally(seed, first, n_rounds, values, threads=threads).counts
 
     def tally(
@@ -194,18 +217,17 @@ class BatchEngine:
     def _tally_chunk(
         self, row: np.uint64, start: int, n_rounds: int, values: NDArray[np.int64]
     ) -> Tally:
-        from niulab.engine.kernels import count_cells, count_duels
+        from niulab.engine.kernels import count_cells
 
-        n_values = values.shape[-1]
-        counts = np.zeros((self.n_seats, *values.shape[:-1]), dtype=np.int64)
-        if self._is_duel:
-            threshold = self._shoe.thresholds[0]
-            count_duels(row, start, n_rounds, threshold, *self._duel_tables, counts)
-            return Tally(counts, [])
+        n_values, n_cells = values.shape[-1], prod(self._shape)
+        counts = np.zeros((self.n_seats, n_cells), dtype=np.int64)
         totals, squares = np.zeros(n_values, np.int64), np.zeros((n_values, 3), np.int64)
+        by_cell = np.ascontiguousarray(values).reshape(n_cells, n_values)
         count_cells(
-            row, start, n_rounds, *self._shoe, self._tables, counts, values, totals, squares
-        )
+            row, start, n_rounds, self._shoe, *self._judging, self._block(), counts, by_cell,
+            totals, squares,
+        )  # fmt: skip
         pieces = squares.tolist()
         bits = _SQUARE_BITS
+        counts = counts.reshape(self.n_seats, *self._shape)
         return Tally(counts, [(a << 2 * bits) + (ab << bits + 1) + b for a, ab, b in pieces])

@@ -1,8 +1,12 @@
 """Compiled rounds: deal, rank and settle many tables at once; only ``batch`` calls these.
 
-A round's cards are those of ``shoe.deal_round``, bit for bit: the same words, bounds and redraws.
-Hands are ranked by key sums (``keysums``), nothing is sorted, and tie-break keys beyond the highest
-card are compared only between equal ranks.
+Rounds pass in blocks, stage by stage. The arrays of a block have a line per card or hand and a
+column per round, so that most stages are plain loops over columns, which the compiler does many at
+a time. A round's cards are those of ``shoe.deal_round``, bit for bit: the same words, bounds and
+redraws. Hands are ranked by key sums (``keysums``), nothing is sorted, and tie-break keys beyond
+the highest card are compared only between equal ranks.
+
+Until a table says which card it is, a card is known by its place in the full shoe.
 """
 
 from __future__ import annotations
@@ -10,26 +14,20 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = [
-    "count_cells",
-    "count_duels",
-    "deal_rows",
-    "judge_rows",
-    "play_duels",
-    "play_rows",
-    "rank_rows",
-]
+from niulab.engine.keysums import PACKED_BITS
+
+__all__ = ["count_cells", "deal_hands", "deal_rows", "play_rows"]
 
 _U = np.uint64
 _GOLDEN = _U(0x9E3779B97F4A7C15)
 _GROUP = _U(0xD1B54A32D192ED03)
 _RETRY = _U(0x8CB92BA72F3D8DD7)
-_TEN_BITS = _U(58)  # a whole deck deals its first ten cards from one 58-bit word
-_TEN_MASK = _U((1 << 58) - 1)
-MAX_CARDS = 416
-BLOCK = 256  # rounds between two stages; their cards and strengths stay in the nearest cache
+BLOCK = 256  # rounds between two stages; what one stage leaves to the next stays in the cache
 SQUARE_BITS = 21  # totals below 2**42 are squared in two pieces: no sum of 2**20 leaves int64
 CARD_BY_CARD, PAIRS_THEN_CARDS = 2, 3
+
+
+# ---------------------------------------------------------------- dealing
 
 
 @njit(inline="always")
@@ -40,106 +38,243 @@ def _mix(z):
 
 
 @njit(inline="always")
-def _ten(row, counter, threshold, deck, dealt):
-    """Deal ten cards of a fresh deck of 52; ``deck`` is the identity on entry and on exit."""
-    z = row + counter * _GOLDEN
-    while True:
-        x = _mix(_mix(z) + _GOLDEN) >> _U(6)
-        for j in range(10):
-            m = x * _U(52 - j)
-            k = j + np.int64(m >> _TEN_BITS)
-            x = m & _TEN_MASK
-            card = deck[k]
-            deck[k] = deck[j]
-            dealt[j] = card
-        for j in range(52):
-            deck[j] = j
-        if x >= threshold:
-            return
-        z += _RETRY
+def _word(z, bits):
+    return _mix(_mix(z) + _GOLDEN) >> _U(64 - bits)
+
+
+@njit
+def _draw(rows, rounds, plan, size, thresholds, drawn):
+    """Draw the places with which the first places of fresh shoes of ``size`` cards are swapped.
+
+    drawn: uint16 (cards, BLOCK), and one line more for draws that are only needed to accept a word.
+    """
+    per_word, bits, n, last = plan[0], plan[1], rows.shape[0], drawn.shape[0] - 1
+    shift, mask = _U(bits), (_U(1) << _U(bits)) - _U(1)
+    states, words = np.zeros(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.uint64)
+    for i in range(n):
+        states[i] = rows[i] + _U(rounds[i]) * _GOLDEN
+    for group in range((last + per_word - 1) // per_word):
+        start, offset = group * per_word, _U(group) * _GROUP
+        end = min(start + per_word, size)
+        for i in range(BLOCK):
+            words[i] = _word(states[i] + offset, bits)
+        for j in range(start, end):
+            line, place, bound = drawn[min(j, last)], _U(j), _U(size - j)
+            for i in range(BLOCK):
+                m = words[i] * bound
+                line[i] = place + (m >> shift)
+                words[i] = m & mask
+        for i in range(n):
+            if words[i] < thresholds[group]:
+                z, x = states[i] + offset, _U(0)
+                while x < thresholds[group]:
+                    z += _RETRY
+                    x = _word(z, bits)
+                    for j in range(start, end):
+                        m = x * _U(size - j)
+                        drawn[min(j, last), i] = _U(j) + (m >> shift)
+                        x = m & mask
 
 
 @njit(inline="always")
-def _duel(row, counter, threshold, deck, rank_keys, card_keys, best_of, short_keys):
-    """Deal ten cards of a fresh deck and rank both hands on the way: two strengths.
+def _before_own(j, drawn, first, line):
+    """Follow the draws of place ``first + j`` back through the ``j`` swaps from ``first`` on."""
+    for i in range(BLOCK):
+        place = drawn[j * BLOCK + i]
+        for k in range(j):
+            swap = j - 1 - k
+            place = np.uint16(first + swap) if place == drawn[swap * BLOCK + i] else place
+        line[i] = place
 
-    The strengths are those of ``rank_rows`` on the cards of ``_ten``; fused, they cost a third
-    less.
+
+@njit
+def _before_five(drawn, first, line):
+    """Follow places back through the five swaps from ``first`` on."""
+    for i in range(BLOCK):
+        place = line[i]
+        for k in range(5):
+            swap = 4 - k
+            place = np.uint16(first + swap) if place == drawn[swap * BLOCK + i] else place
+        line[i] = place
+
+
+@njit
+def _follow(drawn, places):
+    """From draws to the places of the full shoe whose cards come up; both (cards, BLOCK) uint16.
+
+    Swap k moves what place k held to the place it drew, so a drawn place is followed back through
+    the earlier swaps, the latest first: where swap k drew it, it held what place k did. No shoe is
+    laid out or shuffled. Hands of five are unrolled, for the compiler to do many columns at a time.
     """
-    z = row + counter * _GOLDEN
-    while True:
-        for j in range(52):
-            deck[j] = j
-        x = _mix(_mix(z) + _GOLDEN) >> _U(6)
-        key, top = _U(0), np.uint8(0)
-        for j in range(5):
-            m = x * _U(52 - j)
-            k = j + np.int64(m >> _TEN_BITS)
-            x = m & _TEN_MASK
-            card = deck[k]
-            deck[k] = deck[j]
-            key += _U(rank_keys[card])
-            top = max(top, card_keys[card])
-        his_key, his_top = _U(0), np.uint8(0)
-        for j in range(5, 10):
-            m = x * _U(52 - j)
-            k = j + np.int64(m >> _TEN_BITS)
-            x = m & _TEN_MASK
-            card = deck[k]
-            deck[k] = deck[j]
-            his_key += _U(rank_keys[card])
-            his_top = max(his_top, card_keys[card])
-        if x >= threshold:
-            break
-        z += _RETRY
-    rank, his_rank = best_of[key], best_of[his_key]
-    mine = (np.int64(rank) << 6) + np.int64(short_keys[min(rank, np.uint8(1)), top])
-    his = (np.int64(his_rank) << 6) + np.int64(short_keys[min(his_rank, np.uint8(1)), his_top])
-    return mine, his
+    flat = drawn.reshape(-1)
+    for first in range(0, places.shape[0], 5):
+        own = flat[first * BLOCK : (first + 5) * BLOCK]
+        _before_own(0, own, first, places[first])
+        _before_own(1, own, first, places[first + 1])
+        _before_own(2, own, first, places[first + 2])
+        _before_own(3, own, first, places[first + 3])
+        _before_own(4, own, first, places[first + 4])
+        for j in range(first, first + 5):
+            for earlier in range(first - 5, -1, -5):
+                five = flat[earlier * BLOCK : (earlier + 5) * BLOCK]
+                _before_five(five, earlier, places[j])
 
 
-@njit
-def _shuffle(row, counter, n_needed, full, size, bits, thresholds, deck):
-    """Shuffle the first ``n_needed`` places of a shoe; ``deck`` is overwritten."""
-    n_cards = full.shape[0]
-    for j in range(n_cards):
-        deck[j] = full[j]
-    mask = (_U(1) << _U(bits)) - _U(1)
-    start, group = 0, 0
-    while start < n_needed:
-        end = min(start + size, n_cards)
-        z = row + counter * _GOLDEN + _U(group) * _GROUP
-        while True:
-            first = _mix(_mix(z) + _GOLDEN) >> _U(64 - bits)
-            x = first
-            for j in range(start, end):
-                m = x * _U(n_cards - j)
-                k = j + np.int64(m >> _U(bits))
+@njit(inline="always")
+def _shuffle(z, done, n_needed, plan, thresholds, deck):
+    """Shuffle on from the ``done`` first places of a shoe to ``n_needed``; how many are done then.
+
+    deck: uint16, the places in their present order.
+    """
+    per_word, bits, size = plan[0], plan[1], deck.shape[0]
+    shift, mask = _U(bits), (_U(1) << _U(bits)) - _U(1)
+    drawn = np.empty(per_word, dtype=np.int64)
+    while done < n_needed:
+        group, end = done // per_word, min(done + per_word, size)
+        state, x = z + _U(group) * _GROUP, _U(0)
+        is_first = True
+        while is_first or x < thresholds[group]:
+            is_first = False
+            x = _word(state, bits)
+            for j in range(done, end):
+                m = x * _U(size - j)
+                drawn[j - done] = j + np.int64(m >> shift)
                 x = m & mask
-                card = deck[k]
-                deck[k] = deck[j]
-                deck[j] = card
-            if x >= thresholds[group]:
-                break
-            for j in range(end - 1, start - 1, -1):  # undo, last swap first
-                x = first
-                for i in range(start, j):
-                    x = (x * _U(n_cards - i)) & mask
-                k = j + np.int64((x * _U(n_cards - j)) >> _U(bits))
-                card = deck[k]
-                deck[k] = deck[j]
-                deck[j] = card
-            z += _RETRY
-        start = end
-        group += 1
+            state += _RETRY
+        for j in range(done, end):
+            k = drawn[j - done]
+            deck[j], deck[k] = deck[k], deck[j]
+        done = end
+    return done
 
 
 @njit
-def _long_key(cards, first, mode, card_keys):
+def _deal_on(rows, rounds, plan, size, thresholds, places):
+    """Deal rounds that share shoes: one that lies in the same shoe as the last goes on from it."""
+    per_shoe, n_cards = plan[2], places.shape[0]
+    deck = np.empty(size, dtype=np.uint16)
+    z, done = _U(0), np.int64(0)
+    for i in range(rows.shape[0]):
+        shoe = rounds[i] // per_shoe
+        offset = (rounds[i] - shoe * per_shoe) * n_cards
+        state = rows[i] + _U(shoe) * _GOLDEN
+        if state != z or done == 0:
+            z, done = state, np.int64(0)
+            for j in range(size):
+                deck[j] = j
+        done = _shuffle(z, done, offset + n_cards, plan, thresholds, deck)
+        for j in range(n_cards):
+            places[j, i] = deck[offset + j]
+
+
+@njit(inline="always")
+def _deal(rows, rounds, plan, size, thresholds, drawn, places):
+    """Places (cards, BLOCK) of the cards of up to BLOCK rounds, in shoes of ``size`` cards.
+
+    rows, rounds: uint64 and int64 (n,), mixed row seeds and the rounds' numbers.
+    """
+    if plan[2] > 1:
+        _deal_on(rows, rounds, plan, size, thresholds, places)
+    else:
+        _draw(rows, rounds, plan, size, thresholds, drawn)
+        _follow(drawn, places)
+
+
+@njit(cache=True, nogil=True)
+def deal_rows(rows, rounds, plan, full, thresholds, dealt):
+    """Deal round ``rounds[i]`` of mixed row seed ``rows[i]`` into ``dealt`` (n, cards) uint8."""
+    n_cards, size = dealt.shape[1], full.shape[0]
+    drawn = np.empty((n_cards + 1, BLOCK), dtype=np.uint16)
+    places = np.empty((n_cards, BLOCK), dtype=np.uint16)
+    for start in range(0, dealt.shape[0], BLOCK):
+        n = min(BLOCK, dealt.shape[0] - start)
+        _deal(rows[start : start + n], rounds[start : start + n], plan, size, thresholds,
+              drawn, places)  # fmt: skip
+        for i in range(n):
+            for j in range(n_cards):
+                dealt[start + i, j] = full[places[j, i]]
+
+
+@njit(inline="always")
+def _sort_five(lines):
+    """Sort the columns of five lines (5, BLOCK): a network of nine exchanges."""
+    for a, b in ((0, 1), (3, 4), (2, 4), (2, 3), (1, 4), (0, 3), (0, 2), (1, 3), (1, 2)):
+        low, high = lines[a], lines[b]
+        for i in range(BLOCK):
+            less, more = min(low[i], high[i]), max(low[i], high[i])
+            low[i], high[i] = less, more
+
+
+@njit(cache=True, nogil=True)
+def deal_hands(seeds, rounds, shoe, block, n_as_dealt, hands):
+    """Deal round ``rounds[i]`` of row seed ``seeds[i]`` into ``hands``, uint8 (hands, n, 5).
+
+    Cards are in ascending order but for the first ``n_as_dealt`` hands, which stay as dealt. Shoe
+    and block are those of ``play_rows``.
+    """
+    plan, full, thresholds = shoe
+    drawn, places, n_hands = block[0], block[1], hands.shape[0]
+    rows = np.empty(BLOCK, dtype=np.uint64)
+    for start in range(0, hands.shape[1], BLOCK):
+        n = min(BLOCK, hands.shape[1] - start)
+        for i in range(n):
+            rows[i] = _mix(seeds[start + i])
+        some = rounds[start : start + n]
+        _deal(rows[:n], some, plan, full.shape[0], thresholds, drawn, places)
+        for hand in range(n_hands):
+            own = places[5 * hand : 5 * hand + 5]
+            if hand >= n_as_dealt:
+                _sort_five(own)  # places are in the order of their cards
+            for i in range(n):
+                for j in range(5):
+                    hands[hand, start + i, j] = full[own[j, i]]
+
+
+# ---------------------------------------------------------------- ranking
+
+
+@njit
+def _rank(places, n, full, packed, tables, strengths, events):
+    """Strength (64 x best rank + short key), uint16, and events, uint8, of hands (hands, BLOCK).
+
+    Each stage has its loop, as compiled code would jump on a rank that it just read.
+    """
+    mask, shift = np.uint32((1 << PACKED_BITS) - 1), np.uint32(PACKED_BITS)
+    short_keys = tables.short_keys.reshape(-1)
+    sums, tops = np.empty((2, BLOCK), dtype=np.uint32)
+    ranks = np.empty(BLOCK, dtype=np.uint8)
+    for hand in range(strengths.shape[0]):
+        for i in range(n):
+            total, top = np.uint32(0), np.uint32(0)
+            for j in range(5):
+                card = packed[places[5 * hand + j, i]]
+                total += card
+                top = max(top, card)
+            sums[i], tops[i] = total & mask, top >> shift
+        for i in range(n):
+            ranks[i] = tables.best_of[sums[i]]
+        if tables.suited:
+            for i in range(n):
+                suits = 0
+                for j in range(5):
+                    suits += tables.suit_keys[full[places[5 * hand + j, i]]]
+                multiset = tables.multiset_of[sums[i]]
+                held = tables.rank_bits[multiset] & tables.suit_bits[suits]
+                ranks[i] = max(ranks[i], tables.held_rank[held])
+                events[hand, i] = tables.held_events[held]
+        for i in range(n):
+            tie = short_keys[np.uint32(ranks[i] > 0) * np.uint32(52) + tops[i]]
+            strengths[hand, i] = (np.uint16(ranks[i]) << 6) + tie
+
+
+@njit
+def _long_key(places, hand, i, full, card_keys, mode):
     """The tie-break keys that look at all five cards (``hands.tie_key``)."""
-    a, b = np.int64(card_keys[cards[first]]), np.int64(card_keys[cards[first + 1]])
-    c, d = np.int64(card_keys[cards[first + 2]]), np.int64(card_keys[cards[first + 3]])
-    e = np.int64(card_keys[cards[first + 4]])
+    a = np.int64(card_keys[full[places[5 * hand, i]]])
+    b = np.int64(card_keys[full[places[5 * hand + 1, i]]])
+    c = np.int64(card_keys[full[places[5 * hand + 2, i]]])
+    d = np.int64(card_keys[full[places[5 * hand + 3, i]]])
+    e = np.int64(card_keys[full[places[5 * hand + 4, i]]])
     a, b = max(a, b), min(a, b)  # a network of nine exchanges sorts them, highest first
     d, e = max(d, e), min(d, e)
     c, e = max(c, e), min(c, e)
@@ -162,153 +297,94 @@ def _long_key(cards, first, mode, card_keys):
     return (n_pairs * 14**2 + (pairs * 14 if n_pairs == 1 else pairs)) * 13**5 + total
 
 
-@njit(cache=True, nogil=True)
-def deal_rows(rows, rounds, plan, full, thresholds, dealt):
-    """Deal round ``rounds[i]`` of mixed row seed ``rows[i]`` into ``dealt`` (n, cards) uint8."""
-    size, bits, per_shoe, is_fresh_deck = plan
-    n_cards = dealt.shape[1]
-    deck = np.arange(MAX_CARDS).astype(np.uint8)
-    if is_fresh_deck and n_cards == 10:
-        threshold = thresholds[0]
-        for i in range(dealt.shape[0]):
-            _ten(rows[i], _U(rounds[i]), threshold, deck, dealt[i])
-        return
-    for i in range(dealt.shape[0]):
-        shoe = rounds[i] // per_shoe
-        offset = (rounds[i] - shoe * per_shoe) * n_cards
-        _shuffle(rows[i], _U(shoe), offset + n_cards, full, size, bits, thresholds, deck)
-        for j in range(n_cards):
-            dealt[i, j] = deck[offset + j]
-
-
-@njit(cache=True, nogil=True)
-def rank_rows(dealt, tables, strengths, events):
-    """Strength (64 x best rank + short key) and event mask of every hand; both (n * hands,) int64.
-
-    dealt: uint8 (n * hands, 5), the cards in any order.
-    """
-    (rank_keys, suit_keys, card_keys, best_of, multiset_of, _, rank_bits, suit_bits, held_rank,
-     held_events, short_keys, _, _, suited) = tables  # fmt: skip
-    for i in range(dealt.shape[0]):
-        key, top = _U(0), np.uint8(0)
-        for j in range(5):
-            card = dealt[i, j]
-            key += _U(rank_keys[card])
-            top = max(top, card_keys[card])
-        rank = best_of[key]
-        if suited:
-            suits = _U(0)
-            for j in range(5):
-                suits += _U(suit_keys[dealt[i, j]])
-            held = rank_bits[multiset_of[key]] & suit_bits[suits]
-            rank = max(rank, held_rank[held])
-            events[i] = held_events[held]
-        strengths[i] = (np.int64(rank) << 6) + np.int64(short_keys[min(rank, np.uint8(1)), top])
-
-
 @njit
-def _resolve(dealt, strengths, verdicts, high_mode, mode, card_keys):
-    """Verdicts of ties of short keys by the keys that look at all five cards."""
-    dealer = strengths.shape[1] - 1
-    for i in range(verdicts.shape[0]):
-        for seat in range(dealer):
-            if verdicts[i, seat] == 1:
-                mode_here = mode if strengths[i, seat] >= 64 else high_mode
-                if mode_here in (CARD_BY_CARD, PAIRS_THEN_CARDS):
-                    mine = _long_key(dealt[i], 5 * seat, mode_here, card_keys)
-                    his = _long_key(dealt[i], 5 * dealer, mode_here, card_keys)
-                    verdicts[i, seat] = 1 + np.int64(mine > his) - np.int64(mine < his)
+def _judge(places, n, full, tables, strengths, events, strides, cells):
+    """Cells (seats, BLOCK) in which seats end, as places in raveled (verdict, rank, rank, events).
 
-
-@njit(cache=True, nogil=True)
-def judge_rows(dealt, strengths, tables, verdicts):
-    """0 lose, 1 exact tie, 2 win of every seat's hand against the dealer's; (n, seats) int64."""
-    dealer = strengths.shape[1] - 1
-    for i in range(verdicts.shape[0]):
-        his = strengths[i, dealer]
-        for seat in range(dealer):
-            mine = strengths[i, seat]
-            verdicts[i, seat] = 1 + np.int64(mine > his) - np.int64(mine < his)
-    if max(tables.high_mode, tables.mode) >= CARD_BY_CARD:
-        _resolve(dealt, strengths, verdicts, tables.high_mode, tables.mode, tables.card_keys)
-
-
-@njit(cache=True, nogil=True)
-def play_duels(rows, rounds, threshold, rank_keys, card_keys, best_of, short_keys, nets, result):
-    """``play_rows`` of one seat, a fresh deck, no suited ranks or events, and short tie keys."""
-    deck = np.empty(64, dtype=np.uint8)
-    for i in range(result.shape[0]):
-        mine, his = _duel(
-            rows[i], _U(rounds[i]), threshold, deck, rank_keys, card_keys, best_of, short_keys
-        )
-        verdict = 1 + np.int64(mine > his) - np.int64(mine < his)
-        result[i, 0] = nets[0, verdict, mine >> 6, his >> 6, 0]
-
-
-@njit(cache=True, nogil=True)
-def count_duels(row, first, n_rounds, threshold, rank_keys, card_keys, best_of, short_keys, counts):
-    """``count_cells`` where ``play_duels`` serves."""
-    deck = np.empty(64, dtype=np.uint8)
-    for i in range(first, first + n_rounds):
-        mine, his = _duel(row, _U(i), threshold, deck, rank_keys, card_keys, best_of, short_keys)
-        verdict = 1 + np.int64(mine > his) - np.int64(mine < his)
-        counts[0, verdict, mine >> 6, his >> 6, 0] += 1
-
-
-@njit(cache=True, nogil=True)
-def play_rows(rows, rounds, plan, full, thresholds, tables, nets, result):
-    """Net cents (n, seats) of best-set rounds; nets: (seats, verdict, rank, rank, events)."""
-    n_seats = result.shape[1]
-    dealt = np.empty((BLOCK, 5 * (n_seats + 1)), dtype=np.uint8)
-    strengths = np.empty((BLOCK, n_seats + 1), dtype=np.int64)
-    events = np.zeros((BLOCK, n_seats + 1), dtype=np.int64)
-    verdicts = np.empty((BLOCK, n_seats), dtype=np.int64)
-    for start in range(0, len(result), BLOCK):
-        n = min(BLOCK, len(result) - start)
-        deal_rows(
-            rows[start : start + n], rounds[start : start + n], plan, full, thresholds, dealt[:n]
-        )
-        rank_rows(dealt[:n].reshape(-1, 5), tables, strengths.reshape(-1), events.reshape(-1))
-        judge_rows(dealt[:n], strengths[:n], tables, verdicts[:n])
+    A verdict is 0 for lose, 1 for an exact tie, 2 for win.
+    """
+    by_verdict, by_rank, by_other = strides
+    seats = cells.shape[0]
+    others = strengths[seats]
+    for seat in range(seats):
+        own, held, line = strengths[seat], events[seat], cells[seat]
+        for i in range(BLOCK):
+            mine, his = np.int64(own[i]), np.int64(others[i])
+            verdict = 1 + np.int64(mine > his) - np.int64(mine < his)
+            ranks = (mine >> 6) * by_rank + (his >> 6) * by_other
+            line[i] = verdict * by_verdict + ranks + held[i]
+        if max(tables.high_mode, tables.mode) < CARD_BY_CARD:
+            continue
         for i in range(n):
-            his = strengths[i, n_seats] >> 6
-            for seat in range(n_seats):
-                mine = strengths[i, seat] >> 6
-                result[start + i, seat] = nets[seat, verdicts[i, seat], mine, his, events[i, seat]]
+            mode = tables.mode if own[i] >= 64 else tables.high_mode
+            if own[i] == others[i] and mode in (CARD_BY_CARD, PAIRS_THEN_CARDS):
+                mine = _long_key(places, seat, i, full, tables.card_keys, mode)
+                his = _long_key(places, seats, i, full, tables.card_keys, mode)
+                line[i] += (np.int64(mine > his) - np.int64(mine < his)) * by_verdict
+
+
+# ---------------------------------------------------------------- rounds
+
+
+@njit(inline="always")
+def _cells(rows, rounds, shoe, tables, packed, strides, block):
+    """All stages of a block: cells (seats, BLOCK), as ``_judge`` says."""
+    plan, full, thresholds = shoe
+    drawn, places, strengths, events, cells = block
+    _deal(rows, rounds, plan, full.shape[0], thresholds, drawn, places)
+    _rank(places, rows.shape[0], full, packed, tables, strengths, events)
+    _judge(places, rows.shape[0], full, tables, strengths, events, strides, cells)
+
+
+@njit(cache=True, nogil=True)
+def play_rows(seeds, rounds, shoe, tables, packed, strides, block, nets, result):
+    """Net cents (n, seats) of best-set rounds; nets: int64 (seats, cells).
+
+    Cells are those of a raveled (verdict, rank, rank, events) with the ``strides`` of the first
+    three. shoe: plan, full, thresholds. packed: ``packed_keys`` by place of the shoe. block:
+    scratch for draws, places, strengths, events and cells, as ``_cells`` takes it.
+    """
+    n_seats, cells = nets.shape[0], block[4]
+    rows = np.empty(BLOCK, dtype=np.uint64)
+    for start in range(0, result.shape[0], BLOCK):
+        n = min(BLOCK, result.shape[0] - start)
+        for i in range(n):
+            rows[i] = _mix(seeds[start + i])
+        some = rounds[start : start + n]
+        _cells(rows[:n], some, shoe, tables, packed, strides, block)
+        for seat in range(n_seats):
+            for i in range(n):
+                result[start + i, seat] = nets[seat, cells[seat, i]]
 
 
 @njit(cache=True, nogil=True)
 def count_cells(
-    row, first, n_rounds, plan, full, thresholds, tables, counts, values, totals, squares
+    row, first, n_rounds, shoe, tables, packed, strides, block, counts, values, totals, squares
 ):
-    """Count rounds from ``first`` on in ``counts`` (seats, verdict, rank, rank, events).
+    """Count rounds from ``first`` on in ``counts``, int64 (seats, cells); see ``play_rows``.
 
-    For each of q values, int64 (verdict, rank, rank, events, q), the total over the seats and
-    rounds of one shoe is ``a * 2**SQUARE_BITS + b``; the sums of a*a, a*b and b*b over the shoes
-    that end here are added to ``squares`` (q, 3). ``totals`` (q,) are those of an open shoe.
+    For each of q values, int64 (cells, q), the total over the seats and rounds of one shoe is
+    ``a * 2**SQUARE_BITS + b``; the sums of a*a, a*b and b*b over the shoes that end here are added
+    to ``squares`` (q, 3). ``totals`` (q,) are those of an open shoe.
     """
-    n_seats, n_values, per_shoe = counts.shape[0], values.shape[4], plan[2]
-    rows = np.full(BLOCK, row)
-    rounds = np.empty(BLOCK, dtype=np.int64)
-    dealt = np.empty((BLOCK, 5 * (n_seats + 1)), dtype=np.uint8)
-    strengths = np.empty((BLOCK, n_seats + 1), dtype=np.int64)
-    events = np.zeros((BLOCK, n_seats + 1), dtype=np.int64)
-    verdicts = np.empty((BLOCK, n_seats), dtype=np.int64)
+    n_seats, n_values, per_shoe = counts.shape[0], values.shape[1], shoe[0][2]
+    rows, rounds = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.int64)
+    cells = block[4]
     for start in range(first, first + n_rounds, BLOCK):
         n = min(BLOCK, first + n_rounds - start)
         for i in range(n):
-            rounds[i] = start + i
-        deal_rows(rows[:n], rounds[:n], plan, full, thresholds, dealt[:n])
-        rank_rows(dealt[:n].reshape(-1, 5), tables, strengths.reshape(-1), events.reshape(-1))
-        judge_rows(dealt[:n], strengths[:n], tables, verdicts[:n])
+            rows[i], rounds[i] = row, start + i
+        _cells(rows[:n], rounds[:n], shoe, tables, packed, strides, block)
+        for seat in range(n_seats):
+            for i in range(n):
+                counts[seat, cells[seat, i]] += 1
+        if n_values == 0:
+            continue
         for i in range(n):
-            his = strengths[i, n_seats] >> 6
             for seat in range(n_seats):
-                mine, verdict, held = strengths[i, seat] >> 6, verdicts[i, seat], events[i, seat]
-                counts[seat, verdict, mine, his, held] += 1
                 for q in range(n_values):
-                    totals[q] += values[verdict, mine, his, held, q]
-            if n_values and (start + i + 1) % per_shoe == 0:
+                    totals[q] += values[cells[seat, i], q]
+            if (start + i + 1) % per_shoe == 0:
                 for q in range(n_values):
                     a, b = totals[q] >> SQUARE_BITS, totals[q] & ((1 << SQUARE_BITS) - 1)
                     squares[q, 0] += a * a

@@ -17,7 +17,14 @@ from niulab.engine.ranking import ranker
 from niulab.engine.rules.model import RuleSet
 from niulab.engine.specials import PREDICATES
 
-__all__ = ["LONG_TIE_MODES", "RANK_KEYS", "TIE_MODES", "RankTables", "rank_tables"]
+__all__ = [
+    "PACKED_BITS",
+    "RANK_KEYS",
+    "TIE_MODES",
+    "RankTables",
+    "packed_keys",
+    "rank_tables",
+]
 
 RANK_KEYS = (0, 1, 6, 31, 108, 366, 926, 2286, 5733, 12905, 27316, 44676, 94545)
 """Thirteen integers whose sums of five (repetition allowed) are all distinct, found greedily; the
@@ -36,8 +43,8 @@ TIE_MODES = {
 }
 """Numbers by which compiled code knows the tie-break modes."""
 
-LONG_TIE_MODES = frozenset({2, 3})
-"""Modes whose keys look at all five cards."""
+PACKED_BITS = 20
+"""Sums of five rank keys, and of five card keys above them, fit 32 bits side by side."""
 
 
 class RankTables(NamedTuple):
@@ -76,6 +83,15 @@ def rank_tables(rules: RuleSet) -> RankTables:
     if rules.ranking_hash not in _CACHE:
         _CACHE[rules.ranking_hash] = _make(rules)
     return _CACHE[rules.ranking_hash]
+
+
+def packed_keys(tables: RankTables) -> NDArray[np.uint32]:
+    """Rank key + (card key << PACKED_BITS) by card, uint32 (52,).
+
+    Of five of them the sum tells the rank and the largest the highest card.
+    """
+    card_keys = tables.card_keys.astype(np.uint32)
+    return tables.rank_keys.astype(np.uint32) | card_keys << np.uint32(PACKED_BITS)
 
 
 def _make(rules: RuleSet) -> RankTables:

@@ -160,7 +160,7 @@ def deal_plan(
     (cards per word, bits per word, rounds per shoe, whether every round opens a whole deck), the
     cards of the full shoe, and the redraw threshold of each word.
     """
-    full = np.array(_composition_cards(rules.deck), dtype=np.uint8)
+    full = np.array(_full_shoe(rules.deck), dtype=np.uint8)
     bits, groups = _plan(len(full))
     per_shoe = rounds_per_shoe(rules, n_hands)
     is_fresh_deck = per_shoe == 1 and len(full) == _ONE_DECK == len(set(full.tolist()))
@@ -168,9 +168,10 @@ def deal_plan(
     return (len(groups[0].bounds), bits, per_shoe, is_fresh_deck), full, thresholds
 
 
-def _composition_cards(deck: Deck) -> list[int]:
+@lru_cache(maxsize=64)
+def _full_shoe(deck: Deck) -> tuple[int, ...]:
     """Card ids of the full shoe in ascending order."""
-    return [card for card, copies in enumerate(deck.composition) for _ in range(copies)]
+    return tuple(card for card, copies in enumerate(deck.composition) for _ in range(copies))
 
 
 def _decode(word: int, bounds: Sequence[int], bits: int) -> tuple[list[int], int]:
@@ -185,7 +186,7 @@ def _decode(word: int, bounds: Sequence[int], bits: int) -> tuple[list[int], int
 
 def _shuffled(deck: Deck, seed: int, counter: int, n_dealt: int) -> list[int]:
     """The first ``n_dealt`` cards of a shuffled shoe."""
-    cards = _composition_cards(deck)
+    cards = list(_full_shoe(deck))
     bits, groups = _plan(len(cards))
     for number, group in enumerate(groups):
         if group.start >= n_dealt:
@@ -232,7 +233,7 @@ def _shuffled_rows(
     n_dealt: int,
 ) -> NDArray[np.uint8]:
     """Cards ``offset`` to ``offset + n_dealt`` of each row's shuffled shoe: uint8 (n, n_dealt)."""
-    full = np.array(_composition_cards(deck), dtype=np.uint8)
+    full = np.array(_full_shoe(deck), dtype=np.uint8)
     rows = np.arange(len(seeds))
     flat = np.repeat(full, len(rows))
     by_place = flat.reshape(len(full), len(rows))  # the same memory: one line per place

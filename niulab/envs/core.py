@@ -2,35 +2,36 @@
 
 ``Core.start`` opens an episode, ``Core.step`` plays an action and never resets. Cards come from
 ``engine.shoe`` by the row's seed and the round's index, so a state needs no random stream beyond
-these two numbers.
+these two numbers. What a core keeps besides its settings are caches: they make steps fast and
+change no result.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from bisect import bisect_right
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.error import InvalidAction
 from numpy.typing import NDArray
 
 from niulab.engine.cards import parse_hand
-from niulab.engine.hands import SPLITS, Arrangement
+from niulab.engine.hands import SPLITS, Arrangement, arrange, best_arrangement
 from niulab.engine.ranking import ranker
 from niulab.engine.round import Round
 from niulab.engine.rules import RuleSet
-from niulab.engine.settlement import Outcome, Settlement
-from niulab.engine.shoe import deal_round
-from niulab.engine.wagers import Slip, cover_from, exposure_cents, least_slip
-from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Encoding, Sight
+from niulab.engine.wagers import cover_from, exposure_cents, least_slip
+from niulab.envs.ahead import DealsAhead
+from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Encoding, RowEncoder
+from niulab.envs.referee import Referee, Ruling
 from niulab.envs.rewards import expected_net_cents, reward_of
 from niulab.envs.settings import N_SETTINGS, EnvSettings
-from niulab.errors import RoundStateError
 
 __all__ = [
     "Core",
     "Hand",
-    "Result",
+    "Legal",
     "State",
     "Transition",
     "read_deal",
@@ -40,6 +41,8 @@ __all__ = [
 
 Hand = tuple[int, ...]
 
+_make = tuple.__new__  # of named tuples, in a third of the time that their own takes
+_MOST_MASKS = 256
 _NO_HAND: Hand = (NO_CARD,) * 5
 _FRONT = np.array(SPLITS)
 _SPLIT_OF = np.zeros((5, 5), dtype=np.int64)
@@ -47,8 +50,7 @@ for _index, (_i, _j) in enumerate(SPLITS):
     _SPLIT_OF[_i, _j] = _SPLIT_OF[_j, _i] = _index
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """Where an episode stands.
 
     seed, round_index: of the round at hand, dealt or not. phase: BETTING, SETTING or ENDED. slip:
@@ -70,7 +72,7 @@ class State:
 
     def to_json(self) -> dict[str, Any]:
         """The state as JSON can hold it."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return self._asdict()
 
     @classmethod
     def from_json(cls, tree: dict[str, Any]) -> State:
@@ -81,40 +83,72 @@ class State:
         return cls(**{**tree, **hands, "forced": pair})
 
 
-@dataclass(frozen=True)
-class Result:
-    """The one seat's settled round: menu index of its slip, the set hands, who won, the money."""
+class Transition(NamedTuple):
+    """What a step brought: its reward, why the episode ended, and the round if one was settled.
 
-    slip: int
-    player: Arrangement
-    dealer: Arrangement
-    outcome: Outcome
-    settlement: Settlement
-
-
-@dataclass(frozen=True)
-class Transition:
-    """What a step brought: its reward, the round if one was settled, why the episode ended."""
+    ruling: None if no round was. hand, dealer: in ascending order. setting: of ``hand``, None where
+    nobody set it and it counted at its best.
+    """
 
     reward: float = 0.0
-    result: Result | None = None
     end: str | None = None
+    ruling: Ruling | None = None
+    hand: Hand = _NO_HAND
+    setting: int | None = None
+    dealer: Hand = _NO_HAND
     is_illegal: bool = False
+
+    def arrangements(self, rules: RuleSet) -> tuple[Arrangement, Arrangement]:
+        """The hands as they were compared, the player's first."""
+        if self.setting is None or rules.arrangement != "as_set":
+            player = best_arrangement(self.hand, rules)
+        else:
+            player = arrange(self.hand, SPLITS[self.setting], rules)
+        return player, best_arrangement(self.dealer, rules)
+
+
+class Legal(NamedTuple):
+    """Legal actions, three times: bool and int8 (n_actions,), read-only, and bytes of 0 and 1."""
+
+    flags: NDArray[np.bool_]
+    numbers: NDArray[np.int8]
+    allows: bytes
 
 
 class Core:
     """The rules of one task, ready to step."""
 
     def __init__(self, settings: EnvSettings) -> None:
+        rules = settings.rules
         self.settings = settings
         self.encoding = Encoding(settings)
         # a slip can be placed as soon as this many cents are in sight
-        self._needs = np.array(
-            [
-                exposure_cents(settings.rules, cover_from(settings.rules, s, 0))
-                for s in settings.menu
-            ]
-        )
+        needs = [exposure_cents(rules, cover_from(rules, slip, 0)) for slip in settings.menu]
+        self._needs = np.array(needs)
+        self._least_need = needs[0]
+        self._levels = sorted(set(needs))
+        # settings are asked for these in every step, and some are properties of properties
+        self._n_actions = settings.n_actions
+        self._bets, self._sets_hand = settings.bets, settings.sets_hand
+        self._leave_action = settings.leave_action
+        self._is_sorted = settings.card_order == "sorted"
+        self._has_chips = settings.bankroll_cents is not None
+        self._start_cents, self._n_rounds = settings.bankroll_cents or 0, settings.n_rounds
+        self._target = settings.target_cents
+        self._is_expected = settings.reward == "expected" and rules.dealer_opens == "after_players"
+        self._ahead = DealsAhead(rules, as_dealt=not self._is_sorted)
+        self._row = RowEncoder(self.encoding, State._fields)
+        self._bets_from = lru_cache(_MOST_MASKS)(self._legal_bets)
+        ones = np.ones(self._n_actions, dtype=np.bool_)
+        self._all = _legal(ones)
+        self._all_settings = _legal(np.arange(self._n_actions) < N_SETTINGS)
+
+    def __reduce__(self) -> tuple[type[Core], tuple[EnvSettings]]:
+        return Core, (self.settings,)  # copies start with empty caches
+
+    @cached_property
+    def _referee(self) -> Referee:
+        return Referee(self.settings.rules, self.settings.menu)
 
     def start(
         self, seed: int, round_index: int = 0, forced: tuple[Hand, Hand] | None = None
@@ -123,137 +157,123 @@ class Core:
 
         ``forced`` hands (``read_deal``) are dealt in that round.
         """
-        state = State(
-            seed=seed,
-            round_index=round_index,
-            phase=BETTING,
-            slip=-1,
-            hand=_NO_HAND,
-            dealer=_NO_HAND,
-            bankroll_cents=self.settings.bankroll_cents or 0,
-            rounds_left=self.settings.n_rounds,
-            forced=forced,
-        )
-        return state if self.settings.bets else self._deal(state, 0)
+        return self._open_round(seed, round_index, self._start_cents, self._n_rounds, 0, forced)
 
     def step(self, state: State, action: int) -> tuple[State, Transition]:
         """Play an action of the space; a masked one is replaced by action 0, or refused."""
         if state.phase == ENDED:
             raise InvalidAction("the episode has ended: start another one")
-        if not 0 <= action < self.settings.n_actions:
-            raise InvalidAction(
-                f"action {action} is none: actions are 0 to {self.settings.n_actions - 1}"
-            )
-        is_illegal = not self.mask(state)[action]
-        if is_illegal:
-            if self.settings.illegal == "raise":
-                legal = np.flatnonzero(self.mask(state)).tolist()
-                raise InvalidAction(f"action {action} is illegal here: choose among {legal}")
-            action = 0
-        following, transition = self._play(state, action)
-        return following, replace(transition, is_illegal=is_illegal) if is_illegal else transition
+        if not 0 <= action < self._n_actions:
+            raise InvalidAction(f"action {action} is none: actions are 0 to {self._n_actions - 1}")
+        if self.legal(state).allows[action]:
+            return self._play(state, action)
+        if self.settings.illegal == "raise":
+            legal = np.flatnonzero(self.legal(state).flags).tolist()
+            raise InvalidAction(f"action {action} is illegal here: choose among {legal}")
+        following, transition = self._play(state, 0)
+        return following, transition._replace(is_illegal=True)
 
     def _play(self, state: State, action: int) -> tuple[State, Transition]:
         if state.phase == SETTING:
-            return self._settle(state, setting_in_order(state.hand, action))
-        if action == self.settings.leave_action:
-            return replace(state, phase=ENDED), Transition(end="left")
+            if not self._is_sorted:
+                action = setting_in_order(state.hand, action)
+            return self._settle(state, action)
+        if action == self._leave_action:
+            return state._replace(phase=ENDED), Transition(end="left")
         dealt = self._deal(state, action)
-        if self.settings.sets_hand:
+        if self._sets_hand:
             return dealt, Transition()
-        return self._settle(dealt, self._strongest(dealt.hand))
+        return self._settle(dealt, None)
 
     def mask(self, state: State) -> NDArray[np.bool_]:
         """Legal actions, bool (n_actions,); all of them once the episode has ended."""
-        settings = self.settings
-        legal = np.ones(settings.n_actions, dtype=np.bool_)
-        if state.phase == SETTING:
-            legal[N_SETTINGS:] = False
-        elif state.phase == BETTING:
-            legal[len(settings.menu) + settings.can_leave :] = False
-            if settings.bankroll_cents is not None:
-                legal[: len(settings.menu)] = self._needs <= state.bankroll_cents
-        return legal
+        return self.legal(state).flags.copy()
+
+    def legal(self, state: State) -> Legal:
+        """The actions of ``mask``, in arrays that all who ask share."""
+        if state.phase == BETTING:
+            if self._has_chips:
+                return self._bets_from(bisect_right(self._levels, state.bankroll_cents))
+            return self._bets_from(len(self._levels))
+        return self._all_settings if state.phase == SETTING else self._all
+
+    def _legal_bets(self, n_levels: int) -> Legal:
+        """Legal actions before a bet of whoever has the chips for the lowest levels of need."""
+        n_slips, settings = len(self._needs), self.settings
+        flags = np.zeros(self._n_actions, dtype=np.bool_)
+        flags[n_slips : n_slips + settings.can_leave] = True
+        if n_levels:
+            flags[:n_slips] = self._needs <= self._levels[n_levels - 1]
+        return _legal(flags)
 
     def observe(self, state: State) -> NDArray[Any]:
         """The observation of a state, a fresh array."""
-        sight = Sight(
-            hands=np.array([state.hand], dtype=np.uint8),
-            dealers=np.array([state.dealer], dtype=np.uint8),
-            phases=np.array([state.phase]),
-            slips=np.array([state.slip]),
-            bankrolls=np.array([state.bankroll_cents]),
-            rounds_left=np.array([state.rounds_left or 0]),
-        )
-        return self.encoding.encode(sight).reshape(-1)
+        return self._row.encode(state)
 
     # ------------------------------------------------------------ one round
 
-    def _deal(self, state: State, slip: int) -> State:
-        if state.forced is not None:
-            hand, dealer = state.forced
+    def _open_round(
+        self,
+        seed: int,
+        index: int,
+        bankroll: int,
+        left: int | None,
+        net: int,
+        forced: tuple[Hand, Hand] | None,
+    ) -> State:
+        """Go on to a bet, or to the hand to be set where the slip is fixed."""
+        if self._bets:
+            phase, slip, hand, dealer = BETTING, -1, _NO_HAND, _NO_HAND
         else:
-            hand, dealer = deal_round(self.settings.rules, state.seed, state.round_index, 2)
-        shown = tuple(sorted(hand)) if self.settings.card_order == "sorted" else tuple(hand)
-        return replace(
-            state,
-            phase=SETTING,
-            slip=slip,
-            hand=shown,
-            dealer=tuple(sorted(dealer)),
-            forced=None,
-        )
+            phase, slip = SETTING, 0
+            hand, dealer = self._dealt(seed, index, forced)
+            forced = None
+        return _make(State, (seed, index, phase, slip, hand, dealer, bankroll, left, net, forced))
 
-    def _strongest(self, hand: Hand) -> int:
-        """The setting of the highest rank, which is the strongest: the tie-break is the hand's."""
-        ascending = np.array([sorted(hand)], dtype=np.uint8)
-        return int(ranker(self.settings.rules).split_ranks(ascending).argmax())
+    def _deal(self, state: State, slip: int) -> State:
+        seed, index, _, _, _, _, bankroll, left, net, forced = state
+        hand, dealer = self._dealt(seed, index, forced)
+        return _make(State, (seed, index, SETTING, slip, hand, dealer, bankroll, left, net, None))
 
-    def _settle(self, state: State, setting: int) -> tuple[State, Transition]:
-        """Settle the round with the ``setting`` of the hand in ascending order."""
-        settings, rules = self.settings, self.settings.rules
-        bankrolls = None if settings.bankroll_cents is None else [state.bankroll_cents]
-        table = Round.open(rules, bankrolls_cents=bankrolls).place(1, settings.menu[state.slip])
-        table = table.deal([state.hand, state.dealer])
-        if rules.arrangement != "automatic":
-            table = table.set(1, setting)
-        result = _read_result(table.settle(), state.slip)
-        net = result.settlement.net_cents
-        bankroll = state.bankroll_cents + net
-        left = None if state.rounds_left is None else state.rounds_left - 1
-        end = self._end(bankroll, left)
-        worth: float = net
-        if settings.reward == "expected" and rules.dealer_opens == "after_players":
-            cards = np.array(sorted(state.hand), dtype=np.uint8)
-            worth = expected_net_cents(rules, table.slips[0] or Slip(()), cards, setting)
-        reward = reward_of(settings, net_cents=worth, bankroll_cents=state.bankroll_cents, end=end)
-        following = replace(
-            state,
-            bankroll_cents=bankroll,
-            rounds_left=left,
-            last_net_cents=net,
-            phase=ENDED,
-        )
+    def _dealt(self, seed: int, index: int, forced: tuple[Hand, Hand] | None) -> tuple[Hand, Hand]:
+        """The player's hand as it is shown, and the dealer's in ascending order."""
+        if forced is None:
+            return self._ahead.deal(seed, index)
+        hand, dealer = forced
+        return tuple(sorted(hand)) if self._is_sorted else hand, tuple(sorted(dealer))
+
+    def _settle(self, state: State, setting: int | None) -> tuple[State, Transition]:
+        """Settle the round with a setting of the hand in ascending order, None for the best one."""
+        seed, index, _, slip, shown, dealer, bankroll, left, _, _ = state
+        hand = shown if self._is_sorted else tuple(sorted(shown))
+        chips = bankroll if self._has_chips else None
+        ruling = self._referee.rule(hand, setting, dealer, slip=slip, bankroll_cents=chips)
+        net = ruling.net_cents
+        after = bankroll + net
+        left = None if left is None else left - 1
+        end = self._end(after, left)
+        worth = self._expected(hand, setting, slip, chips) if self._is_expected else net
+        reward = reward_of(self.settings, net_cents=worth, bankroll_cents=bankroll, end=end)
+        transition = _make(Transition, (reward, end, ruling, hand, setting, dealer, False))
         if end is None:
-            following = self._next_round(following)
-        return following, Transition(reward, result, end)
+            return self._open_round(seed, index + 1, after, left, net, None), transition
+        ended = (seed, index, ENDED, slip, shown, dealer, after, left, net, None)
+        return _make(State, ended), transition
 
-    def _next_round(self, state: State) -> State:
-        betting = replace(
-            state,
-            round_index=state.round_index + 1,
-            phase=BETTING,
-            slip=-1,
-            hand=_NO_HAND,
-            dealer=_NO_HAND,
-        )
-        return betting if self.settings.bets else self._deal(betting, 0)
+    def _expected(self, hand: Hand, setting: int | None, slip: int, chips: int | None) -> float:
+        """Expected net cents of what the chips can stake of a slip, dealer unseen."""
+        rules, staked = self.settings.rules, self.settings.menu[slip]
+        if chips is not None:
+            staked = cover_from(rules, staked, chips)
+        cards = np.array(hand, dtype=np.uint8)
+        if setting is None:  # the highest rank is the strongest: the tie-break is the hand's
+            setting = int(ranker(rules).split_ranks(cards[None]).argmax())
+        return expected_net_cents(rules, staked, cards, setting)
 
     def _end(self, bankroll_cents: int, rounds_left: int | None) -> str | None:
-        settings = self.settings
-        if settings.target_cents is not None and bankroll_cents >= settings.target_cents:
+        if self._target is not None and bankroll_cents >= self._target:
             return "target"
-        if settings.bankroll_cents is not None and bankroll_cents < self._needs[0]:
+        if self._has_chips and bankroll_cents < self._least_need:
             return "ruin"
         return "n_rounds" if rounds_left == 0 else None
 
@@ -269,12 +289,11 @@ def read_deal(deal: Any, rules: RuleSet) -> tuple[Hand, Hand]:
     return pair
 
 
-def _read_result(table: Round, slip: int) -> Result:
-    (player,), dealer = table.arrangements, table.dealer_arrangement
-    (outcome,), (settlement,) = table.outcomes, table.settlements
-    if player is None or dealer is None or outcome is None or settlement is None:
-        raise RoundStateError("the round of the one seat is not settled: settle it first")
-    return Result(slip, player, dealer, outcome, settlement)
+def _legal(flags: NDArray[np.bool_]) -> Legal:
+    flags.setflags(write=False)
+    numbers = flags.astype(np.int8)
+    numbers.setflags(write=False)
+    return Legal(flags, numbers, flags.tobytes())
 
 
 def setting_in_order(hand: Hand, setting: int) -> int:

@@ -18,7 +18,9 @@ the deal there is no card; after the last round its hand stays on the table and 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,17 @@ from niulab.engine.cards import HAND_SIZE, N_CARDS
 from niulab.engine.specials import points_of_rank
 from niulab.envs.settings import EnvSettings
 
-__all__ = ["BETTING", "ENDED", "NO_CARD", "PHASES", "SETTING", "Encoding", "Field", "Sight"]
+__all__ = [
+    "BETTING",
+    "ENDED",
+    "NO_CARD",
+    "PHASES",
+    "SETTING",
+    "Encoding",
+    "Field",
+    "RowEncoder",
+    "Sight",
+]
 
 NO_CARD = N_CARDS
 """The id shown where no card lies."""
@@ -137,14 +149,14 @@ class Encoding:
     def encode(self, sight: Sight, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Observations (n, size) of what n players see, in ``out`` if it is given."""
         if out is None:
-            parts = [self._encode_field(field.name, sight) for field in self.layout]
+            parts = [self.encode_field(field.name, sight) for field in self.layout]
             return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         if len(self.layout) == 1 and sight.hands is not None and not self._has_ids:
             cards = out.reshape(len(out), HAND_SIZE, -1)
             np.take(self._cards, sight.hands, axis=0, out=cards, mode="clip")
             return out
         for field in self.layout:
-            out[:, field.start : field.stop] = self._encode_field(field.name, sight)
+            out[:, field.start : field.stop] = self.encode_field(field.name, sight)
         return out
 
     def encode_hands(
@@ -176,7 +188,8 @@ class Encoding:
         )
         return self.encode(sight)
 
-    def _encode_field(self, name: str, sight: Sight) -> NDArray[Any]:
+    def encode_field(self, name: str, sight: Sight) -> NDArray[Any]:
+        """The columns of one field; of the sight only what that field shows is looked at."""
         if name == "own hand":
             return self._encode_cards(_given(sight.hands, name))
         if name == "dealer hand":
@@ -248,6 +261,68 @@ class Encoding:
         flags = codes.reshape(len(codes), HAND_SIZE, -1)
         cards = 4 * flags[:, :, :13].argmax(axis=2) + flags[:, :, 13:17].argmax(axis=2)
         return np.where(flags[:, :, :13].any(axis=2), cards, NO_CARD).astype(np.uint8)
+
+
+class RowEncoder:
+    """Writes the observation of one state at a time: the bytes of its fields, joined.
+
+    ``names`` of the states' entries: hand, dealer, phase, slip, bankroll_cents and rounds_left are
+    shown. A field's bytes are those of ``Encoding.encode``, kept by the value that the field shows.
+    """
+
+    _MOST_VALUES = 1 << 12
+
+    def __init__(self, encoding: Encoding, names: Sequence[str]) -> None:
+        self._encoding = encoding
+        self._dtype = encoding.dtype
+        sight = Sight(hands=np.arange(NO_CARD + 1, dtype=np.uint8)[:, None])
+        self._codes = [code.tobytes() for code in encoding.encode_field("own hand", sight)]
+        shown = {field.name for field in encoding.layout}
+        self._hand_place, self._dealer_place = names.index("hand"), names.index("dealer")
+        self._shows_hand = "own hand" in shown
+        self._shows_dealer = "dealer hand" in shown
+        self._hand: Any = None
+        self._dealer: Any = None
+        self._bytes, self._cards = b"", np.empty(0, self._dtype)
+        self._scalars: list[tuple[int, Callable[[int], bytes]]] = [
+            (names.index(name), lru_cache(self._MOST_VALUES)(partial(self._bytes_of, field, key)))
+            for field, name, key in (
+                ("phase", "phase", "phases"),
+                ("stakes", "slip", "slips"),
+                ("bankroll", "bankroll_cents", "bankrolls"),
+                ("rounds left", "rounds_left", "rounds_left"),
+            )
+            if field in shown
+        ]
+
+    def encode(self, state: tuple[Any, ...]) -> NDArray[Any]:
+        """A fresh observation (size,)."""
+        hand, dealer = state[self._hand_place], state[self._dealer_place]
+        if hand is not self._hand or dealer is not self._dealer:
+            self._show(hand, dealer)
+        if not self._scalars:
+            return self._cards.copy()
+        parts = [self._bytes]
+        for place, bytes_of in self._scalars:
+            parts.append(bytes_of(state[place]))
+        return np.frombuffer(b"".join(parts), self._dtype).copy()
+
+    def _show(self, hand: tuple[int, ...], dealer: tuple[int, ...]) -> None:
+        """Keep what the cards look like: most are shown twice or more in a row."""
+        self._hand, self._dealer = hand, dealer
+        codes, blob = self._codes, b""
+        if self._shows_hand:
+            a, b, c, d, e = hand
+            blob = b"".join((codes[a], codes[b], codes[c], codes[d], codes[e]))
+        if self._shows_dealer:
+            blob += b"".join([codes[card] for card in dealer])
+        self._bytes = blob
+        if not self._scalars:
+            self._cards = np.frombuffer(blob, self._dtype)
+
+    def _bytes_of(self, field: str, key: str, value: int) -> bytes:
+        sight = Sight(**{key: np.array([value])})
+        return self._encoding.encode_field(field, sight).tobytes()
 
 
 def _given(array: NDArray[Any] | None, name: str) -> NDArray[Any]:

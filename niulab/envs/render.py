@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from niulab.engine.cards import card_text
-from niulab.envs.core import Result, State, Transition
+from niulab.envs.core import State, Transition
 from niulab.envs.encoding import BETTING, PHASES
+from niulab.envs.referee import Ruling
 from niulab.envs.settings import EnvSettings
 
 __all__ = ["render_text"]
@@ -25,8 +26,8 @@ def _lines(settings: EnvSettings, state: State, last: Transition | None) -> Iter
     if state.rounds_left is not None:
         head.append(f"rounds left {state.rounds_left}")
     yield f"{settings.rules.name} | " + ", ".join(head)
-    if last is not None and last.result is not None:
-        yield from _result_lines(settings, last.result)
+    if last is not None and last.ruling is not None:
+        yield from _result_lines(settings, last, last.ruling)
     if last is not None and last.end is not None:
         yield f"  end: {last.end}"
     if state.phase == BETTING:
@@ -39,14 +40,15 @@ def _lines(settings: EnvSettings, state: State, last: Transition | None) -> Iter
             yield f"  dealer {_cards(state.dealer)}"
 
 
-def _result_lines(settings: EnvSettings, result: Result) -> Iterable[str]:
+def _result_lines(settings: EnvSettings, last: Transition, ruling: Ruling) -> Iterable[str]:
     unit = settings.rules.base_unit_cents
-    yield f"  slip {settings.menu[result.slip]}"
-    for who, hand in (("player", result.player), ("dealer", result.dealer)):
+    yield f"  slip {settings.menu[ruling.slip]}"
+    hands = last.arrangements(settings.rules)
+    for who, hand in zip(("player", "dealer"), hands, strict=True):
         base = _cards(hand.shown_base) or "no base"
         yield f"  {who} {base} | {_cards(hand.pair)}: {hand.rank}"
-    nets = ", ".join(f"{b} {c / unit:+.2f}" for b, c in result.settlement.net_by_box.items())
-    yield f"  {result.outcome.name.lower()}: net {result.settlement.net_cents / unit:+.2f} ({nets})"
+    nets = ", ".join(f"{b} {c / unit:+.2f}" for b, c in ruling.settlement.net_by_box.items())
+    yield f"  {ruling.outcome.name.lower()}: net {ruling.net_cents / unit:+.2f} ({nets})"
 
 
 def _cards(cards: Iterable[int]) -> str:

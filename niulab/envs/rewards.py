@@ -12,7 +12,6 @@ and, where the dealer opens first, the dealer's too, which leaves nothing to exp
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import log
 from typing import Any
 
@@ -81,18 +80,7 @@ def expected_net_cents(rules: RuleSet, slip: Slip, cards: NDArray[np.uint8], set
 
     table = matchups(rules)
     row = hand_index(cards[None, :], multi=rules.deck.decks > 1)
-    hand = replace(
-        table,
-        hands=table.hands[row],
-        weights=table.weights[row],
-        ranks=table.ranks[row],
-        events=table.events[row],
-        options=table.options[row],
-        option_of=table.option_of[row],
-        counts=table.counts[row],
-        less=table.less[row],
-        equal=table.equal[row],
-    )
+    hand = table.of_hands(row)
     option = int(hand.option_of[0, setting]) if rules.arrangement == "as_set" else 0
     numerator = option_values(rules, _nets(rules, slip), hand, option, ties=tie_outcomes(rules))
     return float(numerator[0]) / float(table.n_opponents)

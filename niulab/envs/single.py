@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, SupportsFloat
 
 import gymnasium
@@ -15,8 +16,9 @@ from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet
-from niulab.envs.core import Core, Hand, Result, State, Transition, read_deal
-from niulab.envs.encoding import ENDED
+from niulab.envs.core import Core, Hand, State, Transition, read_deal
+from niulab.envs.encoding import ENDED, Encoding
+from niulab.envs.referee import Ruling
 from niulab.envs.render import render_text
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.errors import ConfigError
@@ -26,6 +28,9 @@ __all__ = ["NamedTruncation", "NiuNiuEnv"]
 
 _STATE_VERSION = 1
 _SEED_MASK = (1 << 64) - 1
+_BYTE = np.dtype(np.uint8)
+
+_int64 = lru_cache(1 << 12)(np.int64)  # numbers never change, and most come again
 
 
 class NiuNiuEnv(gymnasium.Env[Any, Any]):
@@ -49,7 +54,6 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         self.settings = make_settings(preset, **keywords)
         self.render_mode = render_mode
         self.core = Core(self.settings)
-        self.encoding = self.core.encoding
         self.action_space = spaces.Discrete(self.settings.n_actions)
         self.observation_space: spaces.Space[Any] = self.encoding.space
         if self.settings.mask == "observation":
@@ -60,6 +64,12 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         self._state: State | None = None
         self._last: Transition | None = None
         self._has_warned = False
+        self._masks_observation = self.settings.mask == "observation"
+
+    @property
+    def encoding(self) -> Encoding:
+        """What the observation's numbers mean."""
+        return self.core.encoding
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -69,27 +79,26 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         ``options={"deal": (hand, dealer)}`` deals these hands in the first round, as card texts
         ("KS QH 10D AC 7S") or ids.
         """
-        super().reset(seed=seed)
-        forced = _read_deal(options, self.settings.rules)
+        forced = None if options is None else _read_deal(options, self.settings.rules)
         if seed is not None:
-            self._state = self.core.start(seed & _SEED_MASK, 0, forced)
+            super().reset(seed=seed)  # seeds Gymnasium's own generator
+            state = self.core.start(seed & _SEED_MASK, 0, forced)
         elif self._state is None:
-            self._state = self.core.start(entropy_seed(), 0, forced)
+            state = self.core.start(entropy_seed(), 0, forced)
         else:
-            self._state = self.core.start(self._state.seed, self._state.round_index + 1, forced)
-        self._last = None
+            state = self.core.start(self._state.seed, self._state.round_index + 1, forced)
+        self._state, self._last = state, None
         if self.render_mode == "human":
             self.render()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play one action; raises InvalidAction for what is no whole number of the space."""
-        if self._state is None or self._state.phase == ENDED:
-            when = "the first reset()" if self._state is None else "the end of the episode"
-            raise ResetNeeded(
-                f"step() {'before' if self._state is None else 'after'} {when}: call reset()"
-            )
-        self._state, self._last = self.core.step(self._state, _read_action(action))
+        state = self._state
+        if state is None or state.phase == ENDED:
+            when = "before the first reset()" if state is None else "after the end of the episode"
+            raise ResetNeeded(f"step() {when}: call reset()")
+        self._state, self._last = self.core.step(state, _read_action(action))
         if self.render_mode == "human":
             self.render()
         has_ended = self._last.end is not None
@@ -133,8 +142,7 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
                 f"this state has version {state.get('version')!r} and rules "
                 f"{state.get('rules_hash')!r}, the environment {known[0]} and {known[1]!r}"
             )
-        self._state = State.from_json(state["state"])
-        self._last = None
+        self._state, self._last = State.from_json(state["state"]), None
         self.np_random.bit_generator.state = state["np_random"]
         return self._observation(), self._info()
 
@@ -146,26 +154,28 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
     # ------------------------------------------------------------ what is handed out
 
     def _observation(self) -> Any:
-        observation = self.core.observe(self._now())
-        if self.settings.mask == "observation":
-            return {"observation": observation, "action_mask": self.action_masks().astype(np.int8)}
+        state = self._now()
+        observation = self.core.observe(state)
+        if self._masks_observation:
+            mask = self.core.legal(state).numbers.copy()
+            return {"observation": observation, "action_mask": mask}
         return observation
 
     def _info(self) -> dict[str, Any]:
         state, last = self._now(), self._last
         left = -1 if state.rounds_left is None else state.rounds_left
         info: dict[str, Any] = {
-            "action_mask": self.action_masks().astype(np.int8),
-            "bankroll_cents": np.int64(state.bankroll_cents),
-            "last_net_cents": np.int64(state.last_net_cents),
-            "rounds_left": np.int64(left),
+            "action_mask": self.core.legal(state).numbers.copy(),
+            "bankroll_cents": _int64(state.bankroll_cents),
+            "last_net_cents": _int64(state.last_net_cents),
+            "rounds_left": _int64(left),
         }
         if last is None:
             return info
         if last.is_illegal:
             info["illegal_action"] = True
-        if last.result is not None:
-            info["settlement"] = _settlement_info(last.result)
+        if last.ruling is not None:
+            info["settlement"] = _settlement_info(last.ruling, last.dealer)
         if last.end is not None:
             info["end"] = last.end
         return info
@@ -185,21 +195,12 @@ class NamedTruncation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         return observation, reward, terminated, truncated, info
 
 
-def _settlement_info(result: Result) -> dict[str, Any]:
+def _settlement_info(ruling: Ruling, dealer: Hand) -> dict[str, Any]:
     """A settled round in numbers only, so that batches stack it: enums and ranks by their index."""
-    nets = {box: np.int64(cents) for box, cents in result.settlement.net_by_box.items()}
-    return {
-        "slip": np.int64(result.slip),
-        "outcome": np.int64(result.outcome),
-        "player_rank": np.int64(result.player.rank_index),
-        "dealer_rank": np.int64(result.dealer.rank_index),
-        "dealer_cards": np.array(
-            sorted((*result.dealer.base, *result.dealer.pair)), dtype=np.uint8
-        ),
-        "net_cents": np.int64(result.settlement.net_cents),
-        "moved_cents": np.int64(result.settlement.moved_cents),
-        "net_by_box": nets,
-    }
+    info = ruling.numbers.copy()
+    info["dealer_cards"] = np.frombuffer(bytearray(dealer), _BYTE)
+    info["net_by_box"] = info["net_by_box"].copy()
+    return info
 
 
 def _read_action(action: Any) -> int:
@@ -212,8 +213,8 @@ def _read_action(action: Any) -> int:
         ) from None
 
 
-def _read_deal(options: Mapping[str, Any] | None, rules: RuleSet) -> tuple[Hand, Hand] | None:
-    rest = dict(options or {})
+def _read_deal(options: Mapping[str, Any], rules: RuleSet) -> tuple[Hand, Hand] | None:
+    rest = dict(options)
     deal = rest.pop("deal", None)
     if rest:
         raise ConfigError(f"reset() takes the option 'deal', got {sorted(rest)}")

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from niulab.envs.encoding import Encoding
 from niulab.envs.rows.infos import make_infos, put, standing_of
+from niulab.envs.rows.observing import Observer
 from niulab.envs.rows.options import read_actions, read_options, read_seeds, row_seeds
-from niulab.envs.rows.recycling import Recycler
+from niulab.envs.rows.round_infos import RoundInfos
 from niulab.envs.rows.table import LIMIT, Moves, Rows, Table, some_rows
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.errors import ConfigError, nearest
@@ -73,8 +74,16 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._table = Table(self.settings, num_envs)
         self._is_done = np.zeros(num_envs, dtype=np.bool_)
         self._is_reset = False
-        self._arrays = Recycler((num_envs, self.encoding.size), self.encoding.dtype)
-        self._kept = None if copy else (self._arrays.take(), self._arrays.take())
+        self._observer = Observer(self.encoding, num_envs, copy=copy)
+        self._round_infos = RoundInfos(num_envs, n_actions, self._table.boxes)
+        self._has_short_episodes = (
+            self.settings.decisions == "set"
+            and self.settings.n_rounds == 1
+            and self.settings.bankroll_cents is None
+            and max_episode_steps is None
+            and mode is AutoresetMode.SAME_STEP
+        )
+        self._is_uniform = False
 
     # ------------------------------------------------------------ Gymnasium's words
 
@@ -109,6 +118,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         marked = some_rows(rows)
         table.start(_ALL if marked is None else marked)
         table.refresh_masks()
+        self._is_uniform = self._has_short_episodes and table.is_uniform()
         standing = standing_of(table, copy=self.copy)
         return self._observe(), make_infos(standing, standing_rows=None if rows.all() else rows)
 
@@ -117,8 +127,10 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Play one action in every row; rows that ended before are reset in mode "NextStep"."""
         table = self._table
-        waiting = some_rows(self._is_done)
         chosen, illegal = self._read_actions(actions)
+        if self._is_uniform:
+            return self._step_whole_episodes(chosen)
+        waiting = some_rows(self._is_done)
         moves = table.step(chosen, _ALL if waiting is None else np.flatnonzero(~self._is_done))
         moves.illegal = illegal
         terminated = moves.ends > 0
@@ -174,6 +186,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._table.refresh_masks()
         self._is_done = np.array(state["is_done"], dtype=np.bool_)
         self._is_reset = True
+        self._is_uniform = self._has_short_episodes and self._table.is_uniform()
         self.np_random.bit_generator.state = state["np_random"]
         return self._observe(), make_infos(standing_of(self._table, copy=self.copy))
 
@@ -193,6 +206,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             actions,
             n_actions=self.settings.n_actions,
             masks=self._table.masks,
+            is_free=self._table.is_free,
             ignored=self._is_done if is_waiting else None,
         )
         if not len(masked):
@@ -230,9 +244,25 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         put(infos, "final_info", final_info, has_ended)
         return infos
 
+    def _step_whole_episodes(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """A step in which every row's episode of one round ends and the next begins.
+
+        It gives what the general way gives, from a fraction of the arrays.
+        """
+        table, parts = self._table, self._round_infos.take()
+        rewards = table.settle_all(actions, parts.results)
+        final_obs = self._observe(is_final=True)
+        dealers = table.deal_all()
+        infos = self._round_infos.infos(parts, dealers, final_obs)
+        if not self.copy:
+            infos["action_mask"] = table.masks.view(np.int8)
+        terminated = np.ones(self.num_envs, dtype=np.bool_)
+        return self._observe(), rewards, terminated, np.zeros_like(terminated), infos
+
     def _observe(self, *, is_final: bool = False) -> Any:
-        array = self._arrays.take() if self._kept is None else self._kept[int(is_final)]
-        observations = self.encoding.encode(self._table.sight(), array)
+        observations = self._observer.observe(self._table.sight(), is_final=is_final)
         if self.settings.mask != "observation":
             return observations
         masks = self._table.masks.view(np.int8)

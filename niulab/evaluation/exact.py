@@ -26,6 +26,7 @@ from niulab.solvers.policy_law import (
     OptionWeights,
     best_weights,
     exact_sum,
+    exact_sums,
     policy_law,
     uniform_weights,
 )
@@ -187,15 +188,13 @@ def _regret_by_rank(
     lost = [0] * len(ranks)
     n_wrong = 0
     for option in range(values.numerators.shape[1]):
-        is_short = values.numerators[:, option] < values.best
-        rows = np.flatnonzero((policy.weights[:, option] > 0) & is_short & (table.weights > 0))
-        is_error[rows] = True
+        deficits = values.best - values.numerators[:, option]
+        rows = np.flatnonzero((policy.weights[:, option] > 0) & (deficits > 0))
         weights = policy.weights[rows, option] * table.weights[rows]
-        deficits = values.best[rows] - values.numerators[rows, option]
+        is_error[rows[weights > 0]] = True
         n_wrong += exact_sum(weights, np.ones_like(weights))
-        for rank in np.unique(table.ranks[rows]):
-            own = table.ranks[rows] == rank
-            lost[rank] += exact_sum(weights[own], deficits[own])
+        more = exact_sums(table.ranks[rows], len(ranks), weights, deficits[rows])
+        lost = [a + b for a, b in zip(lost, more, strict=True)]
     law = joint_law(values.rules)
     scale = table.n_deals * policy.total * values.rules.base_unit_cents
     errors = np.bincount(table.ranks[is_error], minlength=len(ranks))

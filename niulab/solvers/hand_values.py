@@ -23,8 +23,6 @@ from niulab.solvers.matchups import Matchups, exact_dot, matchups
 
 __all__ = ["HandValues", "hand_values", "option_values"]
 
-_CHUNK = 1 << 18
-
 
 @dataclass(frozen=True, eq=False)
 class HandValues:
@@ -137,42 +135,32 @@ def option_values(
     exact ties are, by rank index.
     """
     n_ranks, n_masks = len(rules.ranks), 1 << len(rules.events)
-    below = np.tri(n_ranks, k=-1, dtype=np.bool_)[:, :, None]
-    # net against each dealer rank other than one's own; that one is split by the tie-break
-    unequal = np.where(below, nets[Outcome.WIN], nets[Outcome.LOSE])
     own = np.arange(n_ranks)
-    unequal[own, own] = 0
-    unequal = unequal.transpose(0, 2, 1).reshape(n_ranks * n_masks, n_ranks)
-    at = {o: nets[o, own, own].reshape(-1) for o in Outcome}
-    at_tie = nets[np.array(ties), own, own].reshape(-1)
-    result = np.zeros(len(table.ranks), dtype=np.int64)
-    for start in range(0, len(result), _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        ranks = table.options[rows, option].astype(np.int64)
-        has_option = ranks < n_ranks
-        ranks = np.where(has_option, ranks, 0)
-        classes = ranks * n_masks + table.events[rows]
-        counts = table.counts[rows].astype(np.int64)
-        less, equal = (
-            table.less[rows, option].astype(np.int64),
-            table.equal[rows, option].astype(np.int64),
-        )
-        more = counts[np.arange(len(counts)), ranks] - less - equal
-        values = np.einsum("ij,ij->i", counts, unequal[classes])
-        values += (
-            less * at[Outcome.WIN][classes]
-            + equal * at_tie[classes]
-            + more * at[Outcome.LOSE][classes]
-        )
-        result[rows] = np.where(has_option, values, 0)
-    return result
+    below = np.tri(n_ranks, k=-1, dtype=np.bool_)[:, :, None]
+    against = np.where(below, nets[Outcome.WIN], nets[Outcome.LOSE])
+    against = against.transpose(0, 2, 1).reshape(n_ranks * n_masks, n_ranks)
+    # hands of one's own rank are lost to in this sum; those that are not add what is more
+    lose, tie, win = (
+        nets[o, own, own].ravel() for o in (Outcome.LOSE, np.array(ties), Outcome.WIN)
+    )
+    ranks = table.options[:, option]
+    has_option = ranks < n_ranks
+    cells = np.where(has_option, ranks, 0).astype(np.intp)
+    if n_masks > 1:
+        cells = cells * n_masks + table.events
+    values = table.sums_against(against, cells)
+    values += table.less[:, option] * (win - lose)[cells]
+    if (equal := table.equal[:, option]).any():
+        values += equal * (tie - lose)[cells]
+    values *= has_option
+    return values
 
 
 def _wins(table: Matchups, option: int) -> NDArray[np.int64]:
-    n_ranks = table.counts.shape[1]
+    """Opponents' hands that an option beats: those of lower ranks, and the lower of its own."""
     ranks = table.options[:, option].astype(np.int64)
-    has_option = ranks < n_ranks
-    lower = np.zeros(len(ranks), dtype=np.int64)
-    for rank in range(n_ranks):
-        lower += np.where(ranks > rank, table.counts[:, rank], 0)
-    return np.where(has_option, lower + table.less[:, option], 0)
+    has_option = ranks < table.class_counts.shape[1]
+    ranks = np.where(has_option, ranks, 0)
+    below = np.cumsum(table.class_counts, axis=1, dtype=np.int64) - table.class_counts
+    lower = below[table.class_of, ranks] + table.less[:, option]
+    return np.where(has_option, lower, 0)

@@ -1,98 +1,163 @@
-"""What a box is worth once one card is known before the stake goes in: exact, by position.
+"""What a round is worth once one card is known before the stake goes in: exact, by position.
 
-Own card: the mean of the hand values over the hands that hold it. Dealer's card: the same from the
-dealer's side, over the dealer's hands that hold it.
+A known own card weighs every deal by the places of the player's hand that show it. The dealer's
+card follows from it: where only ranks count, by exchanging the two hands, otherwise as the deals in
+which neither the rest of the shoe nor the player has it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from math import lcm
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from niulab.engine.cards import RANKS, Card
+from niulab.engine.cards import N_CARDS, RANKS, SUITS, Card
 from niulab.engine.rules.model import RuleSet
 from niulab.engine.settlement import Outcome
-from niulab.errors import RulesError, nearest
-from niulab.solvers.hand_values import option_values
-from niulab.solvers.joint_law import Cell, tie_outcomes
-from niulab.solvers.matchups import Matchups, exact_dot, matchups
+from niulab.errors import CardError, RulesError, nearest
+from niulab.solvers.joint_law import Cell, JointLaw, counted_law, joint_law, tie_outcomes
+from niulab.solvers.matchups import matchups
 from niulab.solvers.values import bonus_ev
 
-__all__ = ["value_given_card"]
+__all__ = ["CardClass", "Position", "card_class", "law_given_card", "value_given_card"]
+
+CardClass: TypeAlias = str | int | Iterable[str | int]
+Position: TypeAlias = Literal["own", "dealer"]
+
+_OPPOSITE = {Outcome.WIN: Outcome.LOSE, Outcome.PUSH: Outcome.PUSH, Outcome.LOSE: Outcome.WIN}
+_COLORS = {"RED": "DH", "BLACK": "CS"}
+_SUIT_NAMES = {"DIAMONDS": "D", "CLUBS": "C", "HEARTS": "H", "SPADES": "S"}
+
+
+def card_class(card: CardClass) -> tuple[int, ...]:
+    """The ids of a card (``"KS"``, an id), a rank (``"K"``), a color (``"red"``), a suit
+    (``"spades"``, ``"S"``) or of several of these (``"J Q K"``, a list), ascending.
+    """
+    if isinstance(card, str):
+        ids = {i for word in card.replace(",", " ").split() for i in _ids_of(word)}
+    elif isinstance(card, Iterable) and not isinstance(card, Card):
+        ids = {i for one in card for i in card_class(one)}
+    else:
+        ids = {Card.of(card).id}
+    if not ids:
+        message = f"{card!r} names no card: write a card ('KS'), a rank ('K') or a color ('red')"
+        raise CardError(message)
+    return tuple(sorted(ids))
+
+
+def law_given_card(rules: RuleSet, card: CardClass, position: Position = "own") -> JointLaw:
+    """The law of a round given that one card of the player's / the dealer's hand is of a class.
+
+    The card is that of one place of the hand, whatever the place; ``card`` is read as
+    ``card_class`` does, and of a class no more is known than that the card is in it. Both hands are
+    set best. Counts are deals times places; a law given a dealer's card counts ``rank_hands`` in
+    deals too. Given a dealer's card, a sheet with bonus boxes or ``hand_pays`` sweeps the hands
+    once per card of the class (about a second each, kept). Raises CardError for cards the shoe does
+    not hold.
+    """
+    return _law_given(rules, _held(rules, card), position, by_events=bool(rules.events))
 
 
 def value_given_card(
-    rules: RuleSet, box: str, card: str | int, position: Literal["own", "dealer"] = "own"
+    rules: RuleSet, box: str, card: CardClass, position: Position = "own"
 ) -> Fraction:
     """EV per unit of ``box`` given that one card of the player's / the dealer's hand is known.
 
-    ``card`` is a card (``"KS"``, an id) or a rank (``"K"``: the mean over its suits). Both hands
-    are set best. Raises RulesError for an unknown box, and for a dealer's card with a main box that
-    pays on the player's five cards beyond their rank (``hand_pays``).
+    Conventions as in ``law_given_card``: a rank is the mean over its suits. Raises RulesError for
+    an unknown box and CardError for cards the shoe does not hold.
     """
     if box not in rules.boxes:
         message = f"no box '{box}' in {rules.name}{nearest(box, rules.boxes)}"
         raise RulesError(message)
-    if isinstance(card, str) and card.upper() in RANKS:
-        ids = [4 * RANKS.index(card.upper()) + suit for suit in range(4)]
-    else:
-        ids = [Card.of(card).id]
-    if position == "dealer" and rules.boxes[box].is_bonus:
-        return sum((_bonus_without(rules, box, card_id) for card_id in ids), Fraction(0)) / len(ids)
-    table = matchups(rules)
-    nets, scale = _unit_nets(rules, box)
-    if position == "own":
-        values = option_values(rules, nets, table, 0, ties=tie_outcomes(rules))
-    else:
-        values = _dealer_values(rules, box, nets, table)
-    # a hand holds a card m times in m of its five (exchangeable) places
-    places = np.isin(table.hands, ids).sum(axis=1)
-    weights = table.weights * places
-    return Fraction(exact_dot(weights, values), int(weights.sum()) * table.n_opponents * scale)
-
-
-def _unit_nets(rules: RuleSet, box: str) -> tuple[NDArray[np.int64], int]:
-    """A ``net_table`` of one unit in ``box``, in the least common fraction of a unit."""
-    n_ranks, n_masks = len(rules.ranks), 1 << len(rules.events)
-    nets = {
-        (o, p, d, e): Cell(p, d, o, e).unit(rules, box).net
-        for o in Outcome
-        for p in range(n_ranks)
-        for d in range(n_ranks)
-        for e in range(n_masks)
-    }
-    scale = lcm(*(net.denominator for net in nets.values()))
-    table = np.zeros((len(Outcome), n_ranks, n_ranks, n_masks), dtype=np.int64)
-    for cell, net in nets.items():
-        table[cell] = int(net * scale)
-    return table, scale
-
-
-def _dealer_values(
-    rules: RuleSet, box: str, nets: NDArray[np.int64], table: Matchups
-) -> NDArray[np.int64]:
-    """The player's net as seen from each dealer's hand: the seats of the net table swapped."""
-    if rules.boxes[box].hand_pays:
-        message = (
-            f"box '{box}' of {rules.name} pays on the player's five cards beyond their rank: "
-            "its value given a dealer's card is not offered; ask for an own card"
+    terms, ids = rules.boxes[box], _held(rules, card)
+    if position == "dealer" and terms.is_bonus:  # the same without a sweep
+        copies = rules.deck.composition
+        total = sum(
+            (copies[i] * bonus_ev(rules, box, _without(rules, i)) for i in ids), Fraction(0)
         )
-        raise RulesError(message)
-    opposite = {Outcome.WIN: Outcome.LOSE, Outcome.PUSH: Outcome.PUSH, Outcome.LOSE: Outcome.WIN}
-    swapped = np.empty_like(nets)
-    for outcome, seen in opposite.items():
-        swapped[seen] = nets[outcome].transpose(1, 0, 2)
-    return option_values(
-        rules, swapped, table, 0, ties=[opposite[tie] for tie in tie_outcomes(rules)]
-    )
+        return total / sum(copies[i] for i in ids)
+    law = _law_given(rules, ids, position, by_events=bool(terms.hand_pays))
+    total = sum((n * cell.unit(rules, box).net for cell, n in law.cells.items()), Fraction(0))
+    return total / law.n_deals
 
 
-def _bonus_without(rules: RuleSet, box: str, card_id: int) -> Fraction:
-    """EV of a bonus box when one copy of a card lies in the dealer's hand."""
+def _ids_of(word: str) -> list[int]:
+    name = word.upper()
+    if name in RANKS:
+        return [4 * RANKS.index(name) + suit for suit in range(4)]
+    suits = _COLORS.get(name) or _SUIT_NAMES.get(name) or (name if name in set(SUITS) else "")
+    if suits:
+        return [4 * rank + SUITS.index(suit) for rank in range(len(RANKS)) for suit in suits]
+    return [Card.of(word).id]
+
+
+def _held(rules: RuleSet, card: CardClass) -> tuple[int, ...]:
+    """The cards of a class that the shoe holds."""
+    ids = card_class(card)
+    held = tuple(card_id for card_id in ids if rules.deck.composition[card_id])
+    if not held:
+        removed = ", ".join(rules.deck.removed_ranks)
+        message = (
+            f"{card!r} is not in the shoe of {rules.name}, which holds no {removed}: "
+            "name another card"
+        )
+        raise CardError(message)
+    return held
+
+
+def _law_given(
+    rules: RuleSet, ids: tuple[int, ...], position: Position, *, by_events: bool
+) -> JointLaw:
+    """The law given a card; without ``by_events`` a dealer's card leaves event masks at 0."""
+    if position == "own":
+        return _given_own(rules, ids, tie_outcomes(rules))
+    if by_events:
+        return _laid_out(rules, _given_dealers_with_events(rules, ids))
+    seen = _given_own(rules, ids, [_OPPOSITE[tie] for tie in tie_outcomes(rules)])
+    cells: Counter[Cell] = Counter()
+    for cell, n in seen.cells.items():  # as the dealer sees it, so the hands change places
+        cells[Cell(cell.dealer_rank, cell.player_rank, _OPPOSITE[cell.outcome])] += n
+    return _laid_out(rules, cells)
+
+
+def _given_own(rules: RuleSet, ids: tuple[int, ...], ties: Sequence[Outcome]) -> JointLaw:
+    table, is_seen = matchups(rules), np.zeros(N_CARDS, dtype=np.int64)
+    is_seen[list(ids)] = 1
+    # a hand holds a card m times in m of its five (exchangeable) places
+    places = sum(is_seen[column] for column in table.hands.T)
+    return counted_law(rules, replace(table, weights=table.weights * places), ties)
+
+
+def _given_dealers_with_events(rules: RuleSet, ids: tuple[int, ...]) -> Counter[Cell]:
+    """All deals, less those in which the card is in no hand and those in which the player has it,
+    for each copy of each card.
+    """
+    cells: Counter[Cell] = Counter()
+    for card_id in ids:
+        copies = rules.deck.composition[card_id]
+        without = joint_law(rules, _without(rules, card_id))
+        for law, times in ((joint_law(rules), copies), (without, -copies)):
+            for cell, n in law.cells.items():
+                cells[cell] += times * n
+    cells.subtract(_given_own(rules, ids, tie_outcomes(rules)).cells)
+    return cells
+
+
+def _laid_out(rules: RuleSet, cells: Counter[Cell]) -> JointLaw:
+    held = {cell: n for cell, n in sorted(cells.items()) if n}
+    by_rank = Counter[int]()
+    for cell, n in held.items():
+        by_rank[cell.player_rank] += n
+    ranks = tuple(by_rank[rank] for rank in range(len(rules.ranks)))
+    return JointLaw(rules, held, ranks, sum(ranks))
+
+
+def _without(rules: RuleSet, card_id: int) -> list[int]:
+    """The shoe less one copy of a card."""
     copies = list(rules.deck.composition)
     copies[card_id] -= 1
-    return bonus_ev(rules, box, copies)
+    return copies

@@ -22,7 +22,7 @@ from niulab.engine.settlement import (
 from niulab.engine.wagers import Slip
 from niulab.solvers.matchups import Matchups, exact_dot, matchups
 
-__all__ = ["Cell", "JointLaw", "joint_law", "tie_outcomes"]
+__all__ = ["Cell", "JointLaw", "counted_law", "joint_law", "tie_outcomes"]
 
 
 @dataclass(frozen=True, order=True)
@@ -107,14 +107,20 @@ def joint_law(rules: RuleSet, composition: Sequence[int] | None = None) -> Joint
     copies = None if composition is None else tuple(composition)
     key = (rules.ranking_hash, tie_outcomes(rules), copies)
     if key not in _CACHE:
-        _CACHE[key] = _compute(rules, matchups(rules, composition))
+        _CACHE[key] = counted_law(rules, matchups(rules, composition), key[1])
     law = _CACHE[key]
     return JointLaw(rules, law.cells, law.rank_hands, law.n_hands)
 
 
-def _compute(rules: RuleSet, table: Matchups) -> JointLaw:
+def counted_law(rules: RuleSet, table: Matchups, ties: Sequence[Outcome]) -> JointLaw:
+    """The law that a table of counts adds up to, with exact ties as given by rank index.
+
+    Other ``weights`` of the table's hands condition the law on them.
+    """
     n_ranks, n_masks = len(rules.ranks), 1 << len(rules.events)
-    classes = table.ranks.astype(np.int16) * n_masks + table.events
+    rows = slice(None) if table.weights.all() else np.flatnonzero(table.weights)
+    weights, ranks = table.weights[rows], table.ranks[rows]
+    classes = ranks.astype(np.int16) * n_masks + table.events[rows]
     cells: dict[Cell, int] = {}
 
     def add(cell: Cell, n: int) -> None:
@@ -122,11 +128,10 @@ def _compute(rules: RuleSet, table: Matchups) -> JointLaw:
             cells[cell] = cells.get(cell, 0) + n
 
     def by_class(counts: NDArray[np.signedinteger]) -> dict[tuple[int, int], int]:
-        totals = _weighted_counts(classes, table.weights, counts, n_ranks * n_masks)
+        totals = _weighted_counts(classes, weights, counts[rows], n_ranks * n_masks)
         return {divmod(index, n_masks): n for index, n in enumerate(totals)}
 
     less, equal = by_class(table.less[:, 0]), by_class(table.equal[:, 0])
-    ties = tie_outcomes(rules)
     for dealer in range(n_ranks):
         for (player, events), n in by_class(table.counts[:, dealer]).items():
             if player > dealer:
@@ -141,8 +146,8 @@ def _compute(rules: RuleSet, table: Matchups) -> JointLaw:
     return JointLaw(
         rules=rules,
         cells=dict(sorted(cells.items())),
-        rank_hands=tuple(exact_dot(table.weights, table.ranks == rank) for rank in range(n_ranks)),
-        n_hands=int(table.weights.sum()),
+        rank_hands=tuple(exact_dot(weights, ranks == rank) for rank in range(n_ranks)),
+        n_hands=int(weights.sum()),
     )
 
 

@@ -8,6 +8,7 @@ case of the best option everywhere.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "best_weights",
     "chosen_weights",
     "exact_sum",
+    "exact_sums",
     "option_weights",
     "policy_law",
     "quantized",
@@ -36,6 +38,8 @@ RESOLUTION = 2520 * 6657
 2**24, the resolution of float32, and makes uniform play over up to ten actions exact."""
 
 _WEIGHT_BITS = 16  # what exact_dot takes
+_VALUE_BITS = 40
+_PIECE_BITS = 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,35 +128,86 @@ def _move(
     """Add to the cells the deals of every hand at one of its options, ``moved`` (n,) times."""
     table, n_masks = matchups(rules), 1 << len(rules.events)
     used = np.flatnonzero(moved)
-    classes = table.options[used, option].astype(np.int64) * n_masks + table.events[used]
-    order = used[np.argsort(classes, kind="stable")]
-    ends = np.cumsum(np.bincount(classes, minlength=1))
-    for index in np.flatnonzero(np.diff(ends, prepend=0)):
-        rank, events = divmod(int(index), n_masks)
+    ranks, masks = table.options[used, option], table.events[used]
+    lines = ranks.astype(np.intp) * n_masks + masks
+    weights = moved[used] * table.weights[used]
+    n_lines = len(rules.ranks) * n_masks
+    less = exact_sums(lines, n_lines, weights, table.less[used, option])
+    equal = exact_sums(lines, n_lines, weights, table.equal[used, option])
+    classes = table.class_of[used].astype(np.intp)
+    if table.is_grouped:
+        weights, classes, lines = _grouped(weights, classes, lines, masks, n_masks)
+    order = np.argsort(lines, kind="stable")
+    ends = np.cumsum(np.bincount(lines, minlength=n_lines))
+    for index in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
+        rank, events = divmod(index, n_masks)
         rows = order[ends[index - 1] if index else 0 : ends[index]]
-        weights = moved[rows] * table.weights[rows]
-        less = exact_sum(weights, table.less[rows, option])
-        equal = exact_sum(weights, table.equal[rows, option])
-        for dealer_rank in range(table.counts.shape[1]):
-            n = exact_sum(weights, table.counts[rows, dealer_rank])
+        counts = table.class_counts[classes[rows]]
+        for dealer_rank in range(counts.shape[1]):
+            n = exact_sum(weights[rows], counts[:, dealer_rank])
             if dealer_rank != rank:
                 outcome = Outcome.WIN if rank > dealer_rank else Outcome.LOSE
                 cells[Cell(rank, dealer_rank, outcome, events)] += n
                 continue
-            cells[Cell(rank, rank, Outcome.WIN, events)] += less
-            cells[Cell(rank, rank, tie_outcome(rules.order, rank), events)] += equal
-            cells[Cell(rank, rank, Outcome.LOSE, events)] += n - less - equal
+            cells[Cell(rank, rank, Outcome.WIN, events)] += less[index]
+            cells[Cell(rank, rank, tie_outcome(rules.order, rank), events)] += equal[index]
+            cells[Cell(rank, rank, Outcome.LOSE, events)] += n - less[index] - equal[index]
+
+
+def _grouped(
+    weights: NDArray[np.int64],
+    classes: NDArray[np.intp],
+    lines: NDArray[np.intp],
+    masks: NDArray[np.uint8],
+    n_masks: int,
+) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
+    """Weights, classes and lines with one row for all hands of a class and mask."""
+    places = classes * n_masks + masks
+    n_places = int(places.max(initial=-1)) + 1
+    sums = exact_sums(places, n_places, weights, np.ones(1, dtype=np.int64))
+    totals = np.array(sums, dtype=np.int64)  # below 2**61: RESOLUTION x all hands of eight decks
+    line_of = np.zeros(n_places, dtype=np.intp)
+    line_of[places] = lines
+    seen = np.flatnonzero(totals)
+    return totals[seen], seen // n_masks, line_of[seen]
+
+
+def exact_sums(
+    places: NDArray[np.integer],
+    n_places: int,
+    weights: NDArray[np.integer],
+    values: NDArray[np.integer],
+) -> list[int]:
+    """Sums of ``weights * values`` by place, int64 (n,) all, as exact integers, however large.
+
+    They are added in pieces that doubles hold exactly, for up to 2**27 rows.
+    """
+    totals = [0] * n_places
+    digits = list(_pieces(values.astype(np.int64, copy=False), _VALUE_BITS))
+    for weight_shift, weight in _pieces(weights.astype(np.int64, copy=False), _WEIGHT_BITS):
+        for value_shift, digit in digits:
+            for shift, piece in _pieces(weight * digit, _PIECE_BITS):
+                sums = np.bincount(places, weights=piece, minlength=n_places).tolist()
+                by = weight_shift + value_shift + shift
+                totals = [total + (int(n) << by) for total, n in zip(totals, sums, strict=True)]
+    return totals
+
+
+def _pieces(numbers: NDArray[np.int64], bits: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Integers cut into pieces of so many bits, each with its shift; the last carries the sign."""
+    shift = 0
+    while max(int(numbers.max(initial=0)), -int(numbers.min(initial=0))) >> bits:
+        yield shift, numbers & ((1 << bits) - 1)
+        numbers = numbers >> bits
+        shift += bits
+    yield shift, numbers
 
 
 def exact_sum(weights: NDArray[np.integer], values: NDArray[np.integer | np.bool_]) -> int:
     """Sum of ``weights * values`` as an exact Python integer, however large."""
     numbers = values.astype(np.int64, copy=False)
-    total, shift, rest = 0, 0, weights.astype(np.int64)
-    while np.abs(rest).max(initial=0) >> _WEIGHT_BITS:
-        total += exact_dot(rest & ((1 << _WEIGHT_BITS) - 1), numbers) << shift
-        rest = rest >> _WEIGHT_BITS  # the last digit carries the sign
-        shift += _WEIGHT_BITS
-    return total + (exact_dot(rest, numbers) << shift)
+    digits = _pieces(weights.astype(np.int64, copy=False), _WEIGHT_BITS)
+    return sum(exact_dot(digit, numbers) << shift for shift, digit in digits)
 
 
 def _one_hot(table: Matchups, options: NDArray[np.uint8]) -> OptionWeights:

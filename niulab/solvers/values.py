@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -45,6 +45,11 @@ class BoxValues:
         """Expected loss per chip moved."""
         return -self.ev / self.moved
 
+    @property
+    def n0(self) -> float:
+        """Rounds after which the mean result is as large as one SD; inf for an EV of 0."""
+        return _n0(self.ev, self.variance)
+
 
 @dataclass(frozen=True)
 class SlipValues:
@@ -69,6 +74,11 @@ class SlipValues:
     def element_of_risk(self) -> Fraction:
         """Expected loss per cent moved."""
         return -self.ev_cents / self.moved_cents
+
+    @property
+    def n0(self) -> float:
+        """Rounds after which the mean net is as large as one SD; inf for an EV of 0."""
+        return _n0(self.ev_cents, self.variance)
 
 
 def box_values(rules: RuleSet, law: JointLaw | None = None) -> dict[str, BoxValues]:
@@ -135,6 +145,10 @@ def bonus_ev(rules: RuleSet, box: str, composition: Sequence[int] | None = None)
         net, _ = Cell(0, 0, Outcome.LOSE, events).unit(rules, box)
         total += int(counts[events]) * net
     return total / int(weights.sum())
+
+
+def _n0(mean: Fraction, variance: Fraction) -> float:
+    return float(variance / mean**2) if mean else inf
 
 
 def _moments(

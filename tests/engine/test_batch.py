@@ -11,7 +11,7 @@ from strategies import PLAYABLE
 from niulab.engine.batch import BatchEngine
 from niulab.engine.hands import best_arrangement
 from niulab.engine.keysums import RANK_KEYS, rank_tables
-from niulab.engine.rules import load_rules, parse_rules
+from niulab.engine.rules import RuleSet, load_rules, parse_rules
 from niulab.engine.settlement import Outcome
 from niulab.engine.shoe import deal_round, deal_rounds
 from niulab.engine.wagers import Slip, least_slip
@@ -61,6 +61,45 @@ def test_compiled_deals_are_the_shoes(name: str, n_seats: int) -> None:
     dealt = engine.deal(seeds, rounds)
     assert (dealt == deal_rounds(rules, seeds, rounds, n_seats + 1)).all()
     assert dealt[17].tolist() == [list(hand) for hand in deal_round(rules, 22, 7 * 17, n_seats + 1)]
+    in_order = engine.deal_hands(seeds, rounds, n_as_dealt=1)
+    assert (in_order[0] == dealt[:, 0]).all()
+    assert (in_order[1:] == np.sort(dealt[:, 1:], axis=2).transpose(1, 0, 2)).all()
+    assert (engine.deal_hands(seeds, rounds)[0] == np.sort(dealt[:, 0], axis=1)).all()
+
+
+SMALL = parse_rules(
+    """
+name = "small-deck"
+title = "16 cards, of which one hand's are left over"
+source = "test"
+extends = "single-double-super"
+deck = { removed_ranks = ["2", "3", "6", "7", "8", "9", "10", "J", "Q"] }
+table = { max_seats = 2 }
+"""
+)
+TWO_DECKS = parse_rules(
+    """
+name = "two-decks"
+title = "two decks, shuffled for every round"
+source = "test"
+extends = "single-double-super"
+deck = { decks = 2 }
+"""
+)
+SHOE = load_rules("six-deck-shoe-bonus")
+
+
+@pytest.mark.parametrize(
+    ("rules", "n_seats"), [(SMALL, 2), (TWO_DECKS, 1), (TWO_DECKS, 9), (SHOE, 1), (SHOE, 3)]
+)
+def test_compiled_deals_are_the_shoes_beyond_one_block_and_round_after_round(
+    rules: RuleSet, n_seats: int
+) -> None:
+    """Some rounds follow each other in a shoe, some go back in it, and some leave it."""
+    rounds = np.concatenate([np.arange(1000), np.arange(300)[::-1], np.arange(200) * 11])
+    seeds = np.where(np.arange(len(rounds)) % 97 < 90, 5, 6).astype(np.uint64)
+    dealt = BatchEngine(rules, n_seats).deal(seeds, rounds)
+    assert (dealt == deal_rounds(rules, seeds, rounds, n_seats + 1)).all()
 
 
 @pytest.mark.parametrize("name", PLAYABLE)
@@ -139,6 +178,14 @@ def test_the_mean_lies_within_its_interval_of_the_exact_value() -> None:
     engine = BatchEngine(rules)
     mean = int((engine.count(1, 0, n) * engine.nets(slip)).sum()) / n
     assert abs(mean - float(values.ev_cents)) < 4.9 * values.sd_cents / n**0.5
+
+
+def test_arrays_that_cannot_be_written_or_have_gaps_are_played_too() -> None:
+    engine, slip = BatchEngine(load_rules()), least_slip(load_rules())
+    seeds, rounds = rows(600)
+    whole = engine.play(slip, seeds, rounds)
+    assert (engine.play(slip, np.broadcast_to(seeds[:1], 300), rounds[:300])[0] == whole[0]).all()
+    assert (engine.play(slip, seeds[::2], rounds[::2]) == whole[::2]).all()
 
 
 def chi_square_of_the_dealer(n: int) -> tuple[float, float]:

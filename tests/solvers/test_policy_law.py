@@ -20,6 +20,7 @@ from niulab.solvers.policy_law import (
     best_weights,
     chosen_weights,
     exact_sum,
+    exact_sums,
     policy_law,
     quantized,
     uniform_weights,
@@ -28,6 +29,11 @@ from niulab.solvers.values import slip_values
 
 RULES = load_rules()
 HONG_KONG = load_rules("ngau-ngau-hong-kong")
+SUITED = overlay(
+    "single-double-super",
+    'specials = [{ name = "black", predicate = "all_black" }]\n'
+    "[boxes.super.win_odds]\nblack = 12\n",
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,17 +41,18 @@ def table_of_actions():
     return np.random.default_rng(11).integers(10, size=len(all_hands()))
 
 
-@pytest.mark.parametrize("rules", [RULES, HONG_KONG], ids=["003", "hong-kong"])
+@pytest.mark.parametrize("rules", [RULES, HONG_KONG, SUITED], ids=["003", "hong-kong", "suited"])
 def test_best_settings_give_the_joint_law(rules):
     assert policy_law(rules, best_weights(matchups(rules))).cells == joint_law(rules).cells
 
 
-def test_a_random_table_is_worth_the_mean_of_its_hands_values(table_of_actions):
+@pytest.mark.parametrize("rules", [RULES, SUITED], ids=["003", "suited"])
+def test_a_random_table_is_worth_the_mean_of_its_hands_values(rules, table_of_actions):
     """Two roads: counts of deals by cell, and values hand by hand."""
-    slip = Slip.parse("single=100,super=100")
-    values = hand_values(RULES, slip)
-    law = policy_law(RULES, chosen_weights(matchups(RULES), table_of_actions))
-    assert slip_values(RULES, slip, law).ev_cents == values.mean(values.of(table_of_actions))
+    slip = Slip.of(dict.fromkeys(rules.boxes, 200))
+    values = hand_values(rules, slip)
+    law = policy_law(rules, chosen_weights(matchups(rules), table_of_actions))
+    assert slip_values(rules, slip, law).ev_cents == values.mean(values.of(table_of_actions))
 
 
 def test_uniform_play_wins_the_published_share():
@@ -113,3 +120,16 @@ def test_sums_are_exact_beyond_64_bits_and_below_zero(scale):
     values = rng.integers(0, 1 << 40, size=5000)
     pairs = zip(weights.tolist(), values.tolist(), strict=True)
     assert exact_sum(weights, values) == sum(w * v for w, v in pairs)
+
+
+@pytest.mark.parametrize("scale", [1, 1 << 20, 1 << 37])
+@pytest.mark.parametrize("size", [1, 1 << 24, 1 << 60])
+def test_sums_by_place_are_exact_beyond_64_bits_and_below_zero(scale, size):
+    rng = np.random.default_rng(3)
+    places = rng.integers(0, 7, size=5000)
+    weights = rng.integers(-scale, scale, size=5000, endpoint=True)
+    values = rng.integers(-size, size, size=5000, endpoint=True)
+    expected = [0] * 8
+    for place, weight, value in zip(*(x.tolist() for x in (places, weights, values)), strict=True):
+        expected[place] += weight * value
+    assert exact_sums(places, 8, weights, values) == expected

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from niulab.engine.rules.model import RuleSet
-from niulab.engine.rules.toml import parse_toml, read_text
+from niulab.engine.rules.toml import overlaid, parse_toml, read_text
 from niulab.errors import RulesError, nearest
 
 __all__ = [
@@ -117,17 +117,7 @@ def _resolve(tree: dict[str, Any], origin: str, chain: tuple[str, ...]) -> dict[
     below = _parse_toml(_shipped_text(parent), f"{parent}.toml")
     below = _resolve(below, f"{parent}.toml", (*chain, parent))
     below = {key: value for key, value in below.items() if key not in _OWN_KEYS}
-    return _overlay(below, tree)
-
-
-def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Merge tables key by key; anything else replaces what lies below."""
-    merged = dict(below)
-    for key, value in above.items():
-        old = merged.get(key)
-        both = isinstance(old, dict) and isinstance(value, dict)
-        merged[key] = _overlay(merged[key], value) if both else value
-    return merged
+    return overlaid(below, tree)
 
 
 def _explain(error: ValidationError) -> list[str]:

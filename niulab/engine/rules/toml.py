@@ -1,4 +1,4 @@
-"""TOML at the door: text in, a plain tree out, or one ValueError that says why not.
+"""TOML at the door: text in, a plain tree out, or one ValueError that says why not; overlays.
 
 Files are written by hand: a byte order mark is no fault, and what makes ``tomllib`` fail in its
 own ways (whole numbers of any length, tables nested without end) is refused as what it is.
@@ -7,10 +7,13 @@ own ways (whole numbers of any length, tables nested without end) is refused as 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["parse_toml", "read_text"]
+from niulab.errors import ConfigError
+
+__all__ = ["overlaid", "overridden", "parse_toml", "read_text"]
 
 _LARGEST = 1 << 63  # TOML promises whole numbers of 64 bits
 _LONG = "it holds a whole number of more than 64 bits"
@@ -38,6 +41,39 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError:
         message = "it is no UTF-8 text"
         raise ValueError(message) from None
+
+
+def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """One tree laid over another: tables are merged key by key, anything else is replaced."""
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        merged[key] = overlaid(old or {}, value) if both else value
+    return merged
+
+
+def overridden(tree: Mapping[str, Any], words: Iterable[str]) -> dict[str, Any]:
+    """The tree with each ``key=value`` laid over it, as ``algorithm.n_steps=8``.
+
+    A value is read as TOML; what is no TOML is a text, so that names need no quotes. Raises
+    ConfigError for words that set nothing.
+    """
+    result = dict(tree)
+    for word in words:
+        result = overlaid(result, _parsed(word))
+    return result
+
+
+def _parsed(word: str) -> dict[str, Any]:
+    key, equals, value = word.partition("=")
+    if equals and key.strip() and value.strip():
+        for line in (word, f"{key} = '{value.strip()}'"):
+            try:
+                return parse_toml(line)
+            except ValueError:
+                continue
+    raise ConfigError(f"'{word}' sets nothing: write key=value, as algorithm.n_steps=8")
 
 
 def _verify_whole_numbers(tree: dict[str, Any]) -> None:

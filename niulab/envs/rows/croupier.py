@@ -7,40 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from niulab.engine.batch import BatchEngine
-from niulab.engine.cards import HAND_SIZE
+from niulab.engine.cards import HAND_SIZE, N_CARDS
 from niulab.engine.keysums import rank_tables
-from niulab.engine.ranking import ranker
+from niulab.engine.ranking import COLEX, ranker
 from niulab.engine.rules import RuleSet
 from niulab.engine.rules.cover import full_in_sight_cents
-from niulab.engine.settlement import Outcome, moved_table, net_table
+from niulab.engine.settlement import moved_table, net_table
 from niulab.engine.wagers import Slip, cover_from, exposure_cents
 from niulab.solvers.joint_law import tie_outcomes
 
-__all__ = ["BoxTables", "Croupier", "Settled"]
+__all__ = ["COLUMNS", "NET", "BoxTables", "Croupier"]
 
+COLUMNS = ("outcome", "player_rank", "dealer_rank", "net_cents", "moved_cents")
+"""The first columns of settled rounds by name; the nets of each box follow."""
 
-@dataclass(frozen=True, eq=False)
-class Settled:
-    """n settled rounds: outcomes, rank indices and cents, int64 (n,).
+NET = COLUMNS.index("net_cents")
 
-    staked: bool (n,), which rounds have a stake on a box; those of ``net_by_box`` that have none
-    hold 0.
-    """
-
-    outcomes: NDArray[np.int64]
-    player_ranks: NDArray[np.int64]
-    dealer_ranks: NDArray[np.int64]
-    net_by_box: dict[str, NDArray[np.int64]]
-    staked: dict[str, NDArray[np.bool_]]
-    net_cents: NDArray[np.int64]
-    moved_cents: NDArray[np.int64]
+_PLACES = np.array(
+    [[COLEX[card // 4 + k, k + 1] for card in range(N_CARDS)] for k in range(HAND_SIZE)],
+    dtype=np.uint16,
+)
+_NOTHING = np.empty(0, dtype=np.int64)
+_NO_EVENTS = np.empty(0, dtype=np.uint8)
+_MADE_WHEN_NEEDED = ("_engine", "_tables")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +81,24 @@ class BoxTables:
         )
 
 
-class _Compiled(NamedTuple):
-    """What compiled code is called with; made when needed, as it is larger than all the rest."""
+class _Tables(NamedTuple):
+    """What ``kernels`` are called with; made when needed, as it is larger than all the rest.
 
-    engine: BatchEngine
-    keys: tuple[NDArray[Any], ...]
-    ranks: tuple[NDArray[Any], ...]
+    ranking: (uint16 (5, 52), whose sum over the cards of an ascending hand is the row of its
+    multiset; uint8 (6188, 10) ranks of every setting; uint8 (6188,) best ranks). suits: those of
+    ``RankTables``. ties: (card keys by id; whether they ascend with the ids; tie-break keys of high
+    cards and of other ranks by the highest card key, uint8 (2, 52), and by the multiset, uint16
+    (2, 6188); whether these two are compared card by card; how equal hands end, by rank). money:
+    (first place of each box under each slip, int64 (boxes, slips); nets and moved cents by place;
+    number of ranks; of event masks).
+    """
+
+    ranking: tuple[NDArray[Any], ...]
     suits: tuple[Any, ...]
+    ties: tuple[Any, ...]
+    money: tuple[Any, ...]
+    is_suited: bool
+    no_limits: NDArray[np.int64]
 
 
 class Croupier:
@@ -113,16 +120,31 @@ class Croupier:
         self._capping = Slip(tuple((box, 1) for box in capping)).boxes  # in a slip's order
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key != "_compiled"}
+        return {key: value for key, value in vars(self).items() if key not in _MADE_WHEN_NEEDED}
 
     @cached_property
-    def _compiled(self) -> _Compiled:
-        it = rank_tables(self.rules)
-        return _Compiled(
-            BatchEngine(self.rules),
-            (it.rank_keys, it.card_keys, it.short_keys),
-            (it.best_of, it.multiset_of, it.splits),
-            (it.suit_keys, it.rank_bits, it.suit_bits, it.held_rank, it.held_events, it.suited),
+    def _engine(self) -> BatchEngine:
+        return BatchEngine(self.rules)
+
+    @cached_property
+    def _tables(self) -> _Tables:
+        it, table = rank_tables(self.rules), ranker(self.rules)
+        modes = [self.rules.order.mode_of(line) for line in (0, 1)]
+        is_in_order = bool((table.card_keys == np.arange(N_CARDS)).all())
+        return _Tables(
+            (_PLACES, table.split_table, table.split_table.max(axis=1)),
+            (it.suit_keys, it.rank_bits, it.suit_bits, it.held_rank, it.held_events),
+            (
+                table.card_keys,
+                is_in_order,
+                it.short_keys,
+                _multiset_keys(self.rules),
+                np.array([mode == "card_by_card" for mode in modes]),
+                self.ties,
+            ),
+            _money_tables(self.rules, list(self.boxes.values())),
+            it.suited,
+            np.empty((len(self.boxes), 0), dtype=np.int64),
         )
 
     def deal(
@@ -133,11 +155,7 @@ class Croupier:
         Row i is dealt round ``rounds[i]`` of row seed ``seeds[i]``. Cards are in ascending order;
         the players' ``as_dealt`` keep theirs.
         """
-        from niulab.envs.rows.kernels import part_rows
-
-        packets = self._compiled.engine.deal(seeds, rounds)
-        hands, dealers = np.empty((2, len(packets), HAND_SIZE), dtype=np.uint8)
-        part_rows(packets, hands, dealers, as_dealt)
+        hands, dealers = self._engine.deal_hands(seeds, rounds, n_as_dealt=int(as_dealt))
         return hands, dealers
 
     def settle(
@@ -147,37 +165,46 @@ class Croupier:
         settings: NDArray[np.int64] | None,
         slips: NDArray[np.int64] | None = None,
         bankrolls: NDArray[np.int64] | None = None,
-    ) -> Settled:
-        """Settle ascending hands (n, 5) against the dealers' (n, 5).
+        *,
+        out: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.int64]:
+        """Settle ascending hands (n, 5) against the dealers' (n, 5): int64 (n_columns, n).
 
         settings: (n,), or None for hands at their strongest. slips: (n,), the menu's first if None.
-        bankrolls: cents (n,) before the round, where they bound the cover.
+        bankrolls: cents (n,) before the round, where they bound the cover. The columns, ``COLUMNS``
+        and the net of every box, 0 without a stake on it, are written to ``out`` if it is given.
         """
-        ranks, others, outcomes, events = self._compare(hands, dealers, settings)
-        n_ranks = len(self.rules.ranks)
-        cells = (outcomes * n_ranks + ranks) * n_ranks + others
-        if self.rules.events:
-            cells = (cells << len(self.rules.events)) + events
-        sights = self.sights(slips, bankrolls)
-        by_box, staked = dict[str, NDArray[np.int64]](), dict[str, NDArray[np.bool_]]()
-        moves = []
-        for box, tables in self.boxes.items():
-            if slips is None:
-                staked[box] = np.ones(len(hands), dtype=np.bool_)
-                places = cells + tables.line_of[0] * tables.nets[0].size
-            else:
-                lines = tables.line_of[slips]
-                staked[box] = lines > 0
-                places = cells + lines * tables.nets[0].size
-            net, moved = tables.nets.take(places), tables.moved.take(places)
-            if box in sights:
-                is_capped = net < -sights[box]
-                net = np.where(is_capped, -sights[box], net)
-                moved = np.where(is_capped, sights[box], moved)
-            by_box[box] = net
-            moves.append(moved)
-        nets = reduce(np.add, by_box.values()) if len(by_box) > 1 else net.copy()
-        return Settled(outcomes, ranks, others, by_box, staked, nets, reduce(np.add, moves))
+        from niulab.envs.rows.kernels import compare_rows, pay_rows
+
+        columns = np.empty((self.n_columns, len(hands)), dtype=np.int64) if out is None else out
+        tables = self._tables
+        events = np.empty(len(hands), dtype=np.uint8) if tables.is_suited else _NO_EVENTS
+        compare_rows(
+            np.ascontiguousarray(hands),
+            np.ascontiguousarray(dealers),
+            settings if settings is not None and self.rules.arrangement == "as_set" else _NOTHING,
+            *(tables.ranking, tables.suits, tables.ties, tables.is_suited),
+            columns[:3],
+            events,
+        )
+        limits = tables.no_limits
+        if sights := self.sights(slips, bankrolls):
+            limits = np.full((len(self.boxes), len(hands)), np.iinfo(np.int64).max)
+            for place, box in enumerate(self.boxes):
+                if box in sights:
+                    limits[place] = sights[box]
+        slips = _NOTHING if slips is None else slips
+        pay_rows(columns[:3], events, slips, limits, tables.money, columns[3:])
+        return columns
+
+    @property
+    def n_columns(self) -> int:
+        """Number of the columns of settled rounds."""
+        return len(COLUMNS) + len(self.boxes)
+
+    def staked(self, slips: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
+        """Which slips (n,) have a stake on each box."""
+        return {box: tables.line_of[slips] > 0 for box, tables in self.boxes.items()}
 
     def sights(
         self, slips: NDArray[np.int64] | None, bankrolls: NDArray[np.int64] | None
@@ -200,30 +227,32 @@ class Croupier:
             left = left - np.minimum(missing, left)
         return sights
 
-    def _compare(
-        self,
-        hands: NDArray[np.uint8],
-        dealers: NDArray[np.uint8],
-        settings: NDArray[np.int64] | None,
-    ) -> tuple[NDArray[np.int64], ...]:
-        """Ranks of the hands and of the dealers', how the main boxes end, and event masks."""
-        from niulab.envs.rows.kernels import TIE, compare_rows
 
-        if settings is None or self.rules.arrangement != "as_set":
-            settings = np.empty(0, dtype=np.int64)
-        hands, dealers = np.ascontiguousarray(hands), np.ascontiguousarray(dealers)
-        ranks, others, outcomes, events = np.zeros((4, len(hands)), dtype=np.int64)
-        tables = self._compiled
-        columns = (ranks, others, outcomes, events)
-        compare_rows(hands, dealers, settings, tables.keys, tables.ranks, tables.suits, *columns)
-        level = np.flatnonzero(outcomes == TIE)
-        if len(level):
-            table, at = ranker(self.rules), ranks[level].astype(np.uint8)
-            keys = table.tie_keys(hands[level], at)
-            other_keys = table.tie_keys(dealers[level], at)
-            beaten = np.where(keys == other_keys, self.ties[at], int(Outcome.LOSE))
-            outcomes[level] = np.where(keys > other_keys, int(Outcome.WIN), beaten)
-        return columns
+def _multiset_keys(rules: RuleSet) -> NDArray[np.uint16]:
+    """Tie-break keys by multiset, of high cards and of other ranks, 0 where suits have a say.
+
+    Empty where they always have. Only the keys' order is kept: they themselves need 29 bits.
+    """
+    multisets = ranker(rules).multisets
+    lines = [line for line in (0, 1) if rules.order.mode_of(line) == "pairs_then_cards"]
+    keys = np.zeros((2, len(multisets) if lines else 0), dtype=np.uint16)
+    for line in lines:
+        ranks = np.full(len(multisets), line, dtype=np.uint8)
+        full = ranker(rules).tie_keys(4 * multisets, ranks)
+        keys[line] = np.unique(full, return_inverse=True)[1]
+    return keys
+
+
+def _money_tables(rules: RuleSet, boxes: Sequence[BoxTables]) -> tuple[Any, ...]:
+    """All boxes' tables in one, and where in it each box begins under each slip."""
+    firsts = np.cumsum([0, *(tables.nets.size for tables in boxes)])
+    offsets = [
+        first + tables.line_of * tables.nets[0].size
+        for first, tables in zip(firsts[:-1], boxes, strict=True)
+    ]
+    nets = np.concatenate([tables.nets.ravel() for tables in boxes])
+    moved = np.concatenate([tables.moved.ravel() for tables in boxes])
+    return np.stack(offsets), nets, moved, len(rules.ranks), 1 << len(rules.events)
 
 
 def _only(slip: Slip, box: str) -> Slip:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from niulab.envs.rows.croupier import COLUMNS
 from niulab.envs.rows.table import END_NAMES, Moves, Rows, Table
 
-__all__ = ["make_infos", "put", "standing_of"]
+__all__ = ["column_of_ends", "make_infos", "put", "standing_of"]
 
 _Flags = NDArray[np.bool_]
 
@@ -62,9 +63,14 @@ def _names_of(ends: NDArray[np.int8]) -> NDArray[np.object_]:
     """What the codes of n rows say; one code for all of them is the common case of short games."""
     first = int(ends[0])
     if np.count_nonzero(ends == first) == len(ends):
-        return _column_of(first, len(ends)).copy()
+        return column_of_ends(first, len(ends))
     names: NDArray[np.object_] = END_NAMES.take(ends)
     return names
+
+
+def column_of_ends(end: int, n: int) -> NDArray[np.object_]:
+    """The name of one end, n times."""
+    return _column_of(end, n).copy()
 
 
 @lru_cache(maxsize=32)
@@ -82,29 +88,28 @@ def _among(flags: _Flags, rows: _Flags | None) -> _Flags:
 
 
 def _put_settlement(infos: dict[str, Any], moves: Moves, rows: _Flags | None, n: int) -> None:
-    settled, places = moves.settled, moves.settled_rows
-    if settled is None:
+    if moves.settled is None:
         return
-    has = _among(_spread(np.ones(len(settled.outcomes), dtype=np.bool_), places, n), rows)
+    places = moves.settled_rows
+    has = _among(_spread(np.ones(len(moves.slips), dtype=np.bool_), places, n), rows)
     if not np.count_nonzero(has):
         return
-    of_rounds: dict[str, NDArray[Any]] = {
-        "slip": moves.slips,
-        "outcome": settled.outcomes,
-        "player_rank": settled.player_ranks,
-        "dealer_rank": settled.dealer_ranks,
-        "dealer_cards": moves.dealers,
-        "net_cents": settled.net_cents,
-        "moved_cents": settled.moved_cents,
+    columns = _columns(moves.settled, places, n, rows)
+    by_name = dict(zip(COLUMNS, columns, strict=False))
+    of_rounds = {
+        "slip": _only(_spread(moves.slips, places, n), rows),
+        **{key: by_name[key] for key in ("outcome", "player_rank", "dealer_rank")},
+        "dealer_cards": _only(_spread(moves.dealers, places, n), rows),
+        **{key: by_name[key] for key in ("net_cents", "moved_cents")},
     }
     settlement: dict[str, Any] = {}
     for key, values in of_rounds.items():
-        put(settlement, key, _only(_spread(values, places, n), rows), has)
+        put(settlement, key, values, has)
     nets: dict[str, Any] = {}
-    for box, values in settled.net_by_box.items():
-        staked = _among(_spread(settled.staked[box], places, n), rows)
+    for (box, flags), values in zip(moves.staked.items(), columns[len(COLUMNS) :], strict=True):
+        staked = _among(_spread(flags, places, n), rows)
         if np.count_nonzero(staked):
-            put(nets, box, _only(_spread(values, places, n), rows), staked)
+            put(nets, box, values, staked)
     put(settlement, "net_by_box", nets, has)
     put(infos, "settlement", settlement, has)
 
@@ -119,9 +124,24 @@ def _spread(values: NDArray[Any], places: Rows, n: int) -> NDArray[Any]:
 
 
 def _only(values: NDArray[Any], rows: _Flags | None) -> NDArray[Any]:
-    """The values of some rows, zeros in the others."""
+    """The values of some rows, zeros in the others; (n,), or (n, width) of a byte each."""
     if rows is None:
         return values
-    flags = rows.reshape(len(rows), *[1] * (values.ndim - 1))
-    kept: NDArray[Any] = values & -flags.astype(values.dtype)  # all bits of a row, or none
+    kept: NDArray[Any]
+    if values.ndim == 1:
+        kept = values & -rows.astype(values.dtype)  # all bits of a row, or none
+    else:
+        from niulab.envs.rows.kernels import keep_rows
+
+        kept = np.empty_like(values)
+        keep_rows(values.view(np.uint8), rows, kept.view(np.uint8))
     return kept
+
+
+def _columns(block: NDArray[np.int64], places: Rows, n: int, rows: _Flags | None) -> list[Any]:
+    """``_only`` of ``_spread`` for each column of a block (k, rows), all of them at once."""
+    if not isinstance(places, slice):
+        spread = np.zeros((len(block), n), dtype=np.int64)
+        spread[:, places] = block
+        block = spread
+    return list(block if rows is None else block & -rows.astype(np.int64))

@@ -80,19 +80,25 @@ def read_options(
 
 
 def read_actions(
-    actions: Any, *, n_actions: int, masks: NDArray[np.bool_], ignored: _Flags | None
+    actions: Any,
+    *,
+    n_actions: int,
+    masks: NDArray[np.bool_],
+    is_free: bool,
+    ignored: _Flags | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Actions (n,) of the space, and the rows whose action is masked now.
+    """Actions (n,) of the space, and the rows whose action is masked now: none if all ``is_free``.
 
-    The actions of ``ignored`` rows may be anything whole. Raises InvalidAction.
+    The actions of ``ignored`` rows may be anything whole. The actions are a copy if any may be
+    changed. Raises InvalidAction.
     """
     given = np.asarray(actions)
     n = len(masks)
-    if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer):
+    if given.shape != (n,) or given.dtype.kind not in "iu":
         raise InvalidAction(
             f"actions are whole numbers of shape ({n},), got {given.dtype} of shape {given.shape}"
         )
-    chosen = given.astype(np.int64)
+    chosen = given.astype(np.int64, copy=not is_free or ignored is not None)
     if ignored is not None:
         chosen[ignored] = masks[ignored].argmax(axis=1)
     if chosen.view(np.uint64).max() >= n_actions:  # negative numbers are huge ones there
@@ -100,7 +106,7 @@ def read_actions(
         raise InvalidAction(
             f"action {given[row]} of row {row} is none: actions are 0 to {n_actions - 1}"
         )
-    if np.count_nonzero(masks) == masks.size:
+    if is_free or np.count_nonzero(masks) == masks.size:
         return chosen, _NONE
     places = np.arange(0, masks.size, n_actions) + chosen
     return chosen, np.flatnonzero(~masks.take(places))

@@ -13,15 +13,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.envs.core import settings_in_order
+from niulab.engine.hands import SPLITS
 from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Sight
 from niulab.envs.rewards import rewards_of
-from niulab.envs.rows.croupier import Croupier, Settled
+from niulab.envs.rows.croupier import NET, Croupier
 from niulab.envs.rows.expectations import Expectations
 from niulab.envs.rows.masks import LegalActions
 from niulab.envs.settings import EnvSettings
 
-__all__ = ["END_NAMES", "LIMIT", "Moves", "Rows", "Table", "some_rows"]
+__all__ = ["END_NAMES", "LIMIT", "N_ROUNDS", "Moves", "Rows", "Table", "some_rows"]
 
 Rows: TypeAlias = NDArray[np.intp] | slice
 """Some rows: their numbers, or ``slice(None)`` for all of them, which copies nothing."""
@@ -31,9 +31,11 @@ END_NAMES = np.array(
 )
 """What ``info["end"]`` says, by the codes of ``Moves.ends``; 0 is no end."""
 
-_NONE, _TARGET, _RUIN, _N_ROUNDS, _LEFT, LIMIT = range(6)
+_NONE, _TARGET, _RUIN, N_ROUNDS, _LEFT, LIMIT = range(6)
 
 _ALL = slice(None)
+_SPLITS = np.array(SPLITS)
+_NOBODY = np.zeros(0, dtype=np.bool_)
 
 
 @dataclass(eq=False)
@@ -41,16 +43,18 @@ class Moves:
     """What one step brought each row.
 
     rewards: float64 (n,). ends: int8 (n,), codes of END_NAMES. illegal: bool (n,), actions that
-    were replaced, None without any. settled: the rounds settled in the rows ``settled_rows``, with
-    their slips int64 and dealers' hands uint8 (k, 5), or None.
+    were replaced, None without any. settled: the columns of the rounds settled in the k rows
+    ``settled_rows`` (``Croupier.settle``), with their slips int64 and the stakes bool (k,) on each
+    box, and dealers' hands uint8 (k, 5); None for none.
     """
 
     rewards: NDArray[np.float64]
     ends: NDArray[np.int8]
     illegal: NDArray[np.bool_] | None = None
-    settled: Settled | None = None
+    settled: NDArray[np.int64] | None = None
     settled_rows: Rows = field(default_factory=lambda: _ALL)
     slips: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    staked: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
     dealers: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 5), dtype=np.uint8))
 
 
@@ -130,11 +134,52 @@ class Table:
             self._settle(setting, hands, dealers, chosen, moves)
         return moves
 
+    def is_uniform(self) -> bool:
+        """Whether every row is about to set the hand of its one round, with no deal forced on it.
+
+        As long as no row is reset from outside this holds again after ``settle_all`` and
+        ``deal_all``, in tasks of one round without chips or bets.
+        """
+        is_last = self.rounds_left == 1
+        return bool(((self.phases == SETTING) & is_last & ~self.is_forced).all())
+
+    def settle_all(
+        self, actions: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Settle the last round of every row: rewards (n,), and the rest in ``columns``.
+
+        The table is left as it was. columns: int64 (k, n), those of ``Croupier.settle``.
+        """
+        hands, chosen = self._in_order(self.hands, actions)
+        worths: NDArray[Any] = self._croupier.settle(hands, self.dealers, chosen, out=columns)[NET]
+        if self._is_expected:
+            worths = self._expectations.of(hands, chosen, self.slips, None)
+        return rewards_of(
+            self.settings, nets=worths, bankrolls=self.bankrolls, has_reached_target=_NOBODY
+        )
+
+    def deal_all(self) -> NDArray[np.uint8]:
+        """Open every row's next episode, of one round; returns the dealers' last hands (n, 5)."""
+        self.rounds += 1
+        last = self.dealers
+        self.hands, self.dealers = self._deal(_ALL)
+        return last
+
     def sight(self) -> Sight:
         """What the players see."""
         return Sight(
             self.hands, self.dealers, self.phases, self.slips, self.bankrolls, self.rounds_left
         )
+
+    @property
+    def is_free(self) -> bool:
+        """Whether every action is always legal."""
+        return self._legal.is_free
+
+    @property
+    def boxes(self) -> tuple[str, ...]:
+        """The boxes that some slip stakes."""
+        return tuple(self._croupier.boxes)
 
     def refresh_masks(self) -> None:
         """Bring ``masks`` up to date, in place."""
@@ -203,9 +248,11 @@ class Table:
         """Shown hands in ascending order, and the settings there of the same cards."""
         if self.settings.card_order == "sorted":
             return hands, actions
-        order = np.argsort(hands, axis=1, kind="stable")
-        places = np.argsort(order, axis=1)
-        return np.take_along_axis(hands, order, axis=1), settings_in_order(actions, places)
+        from niulab.envs.rows.kernels import order_rows
+
+        ordered, chosen = np.empty_like(hands), np.empty_like(actions)
+        order_rows(hands, actions, _SPLITS, ordered, chosen)
+        return ordered, chosen
 
     def _settle(
         self,
@@ -222,12 +269,13 @@ class Table:
         has_chips = settings.bankroll_cents is not None
         money = (slips if settings.bets else None, before if has_chips else None)
         settled = self._croupier.settle(hands, dealers, chosen, *money)
-        worths: NDArray[Any] = settled.net_cents
+        nets = settled[NET]
+        worths: NDArray[Any] = nets
         if self._is_expected:
             worths = self._expectations.of(hands, chosen, slips, money[1])
-        after = before + settled.net_cents
+        after = before + nets
         self.bankrolls[rows] = after
-        self.last_nets[rows] = settled.net_cents
+        self.last_nets[rows] = nets
         if settings.n_rounds is not None:
             self.rounds_left[rows] -= 1
         ends = self._ends(after, self.rounds_left[rows])
@@ -236,7 +284,8 @@ class Table:
             settings, nets=worths, bankrolls=before, has_reached_target=ends == _TARGET
         )
         moves.settled, moves.settled_rows = settled, rows
-        moves.slips, moves.dealers = slips, dealers.copy()
+        moves.slips, moves.staked = slips, self._croupier.staked(slips)
+        moves.dealers = dealers.copy()
         self.phases[rows] = ENDED
         going_on = some_rows(ends == _NONE)
         if going_on is not None:
@@ -250,7 +299,7 @@ class Table:
         settings = self.settings
         ends = np.zeros(len(bankrolls), dtype=np.int8)
         if settings.n_rounds is not None:
-            ends[rounds_left == 0] = _N_ROUNDS
+            ends[rounds_left == 0] = N_ROUNDS
         if settings.bankroll_cents is not None:
             ends[bankrolls < self._legal.needs[0]] = _RUIN
         if settings.target_cents is not None:

@@ -9,7 +9,6 @@ import pytest
 from niulab.envs.core import Core
 from niulab.envs.encoding import BETTING, ENDED, SETTING
 from niulab.envs.rows import masks as masks_room
-from niulab.envs.rows.kernels import part_rows
 from niulab.envs.rows.masks import LegalActions
 from niulab.envs.rows.recycling import Recycler
 from niulab.envs.rows.table import some_rows
@@ -80,15 +79,6 @@ def test_masks_are_the_cores_in_every_phase_and_at_every_bankroll(task, is_liste
     masks = np.ones((len(phases), settings.n_actions), dtype=np.bool_)
     legal.write(np.array(phases, dtype=np.int8), np.array(chips), masks)
     assert (masks == np.stack(expected)).all()
-
-
-@pytest.mark.parametrize("as_dealt", [False, True])
-def test_packets_are_parted_into_hands_in_order(as_dealt):
-    packets = np.random.default_rng(0).integers(0, 52, (3_000, 2, 5)).astype(np.uint8)
-    hands, dealers = np.empty((2, 3_000, 5), dtype=np.uint8)
-    part_rows(packets, hands, dealers, as_dealt)
-    assert (hands == (packets[:, 0] if as_dealt else np.sort(packets[:, 0], axis=1))).all()
-    assert (dealers == np.sort(packets[:, 1], axis=1)).all()
 
 
 def test_some_rows_is_none_a_slice_or_numbers():
