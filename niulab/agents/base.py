@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from niulab.errors import ConfigError
 
+if TYPE_CHECKING:
+    from niulab.solvers.sessions.tables import BettingTables
+
 __all__ = [
     "Actions",
     "Agent",
     "CallableAgent",
+    "FiniteMemoryBettor",
     "HandSetter",
     "Infos",
     "Masks",
@@ -78,6 +82,20 @@ class HandSetter(Agent, Protocol):
 
     def set_hands(self, hands: NDArray[np.uint8]) -> Actions:
         """Settings of hands (n, 5) of ascending card ids, int64 (n,)."""
+        ...
+
+
+@runtime_checkable
+class FiniteMemoryBettor(Agent, Protocol):
+    """A bettor whose finite memory is known, so that exact evaluation can follow it."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether its bets hang on the rounds before, or on chance, besides what it is shown."""
+        ...
+
+    def tables(self, *, step_cents: int, n_levels: int) -> BettingTables:
+        """Its bets in the task it was made for, by memory and bankroll level."""
         ...
 
 

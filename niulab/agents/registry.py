@@ -1,7 +1,8 @@
 """Agents by name: what a config, a command or a test writes to get one.
 
 Setting hands: ``random``, ``never-claim``, ``greedy-pair``, ``first-found-base``, ``oracle``.
-Betting: ``random``, ``least-slip``, ``flat:3`` or ``flat:single=100,super=40``. Both:
+Betting: ``random``, ``least-slip``, ``flat:3`` or ``flat:single=100,super=40``, a betting system as
+``system:martingale`` (``agents.systems.catalog``), and over a bankroll ``optimal``. Both:
 ``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least slip.
 ``model:PATH`` loads a trained model, ``table:PATH`` a table of actions.
 """
@@ -24,6 +25,9 @@ from niulab.agents.baselines import (
 )
 from niulab.agents.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
 from niulab.agents.by_hand import TableAgent, read_table
+from niulab.agents.solver import OptimalBettor
+from niulab.agents.systems.bettor import SystemBettor
+from niulab.agents.systems.catalog import make_system, system_names
 from niulab.envs.settings import EnvSettings
 from niulab.errors import ConfigError, nearest
 
@@ -41,20 +45,22 @@ SETTERS: dict[str, Callable[[EnvSettings], Agent]] = {
 BETTORS: dict[str, Callable[[EnvSettings], Agent]] = {
     "random": RandomAgent,
     "least-slip": lambda _: LeastSlipBettor(),
+    "optimal": OptimalBettor,
 }
-"""Agents that choose a slip; ``flat:SLIP`` stands beside them."""
+"""Agents that choose a slip; ``flat:SLIP`` and ``system:NAME`` stand beside them."""
 
-_FLAT, _MODEL, _TABLE = "flat:", "model:", "table:"
+_FLAT, _SYSTEM, _MODEL, _TABLE = "flat:", "system:", "model:", "table:"
 
 
 def agent_names(settings: EnvSettings) -> tuple[str, ...]:
-    """Names that ``make_agent`` knows for a task."""
+    """Names that ``make_agent`` makes an agent of for a task."""
     if not settings.bets:
         return tuple(SETTERS)
-    flats = tuple(f"{_FLAT}{index}" for index in range(len(settings.menu)))
-    if not settings.sets_hand:
-        return (*BETTORS, *flats)
-    return tuple(dict.fromkeys((*BETTORS, *flats, *SETTERS)))
+    flats = [f"{_FLAT}{index}" for index in range(len(settings.menu))]
+    systems = [f"{_SYSTEM}{name}" for name in system_names()]
+    bettors = [name for name in (*BETTORS, *systems) if _can_bet(name, settings)]
+    setters = SETTERS if settings.sets_hand else ()
+    return tuple(dict.fromkeys((*bettors, *flats, *setters)))
 
 
 def make_agent(name: str, settings: EnvSettings) -> Agent:
@@ -104,9 +110,23 @@ def _setter(name: str, settings: EnvSettings) -> Agent:
 def _bettor(name: str, settings: EnvSettings) -> Agent:
     if name.startswith(_FLAT):
         return flat_bettor(name.removeprefix(_FLAT), settings)
+    if name.startswith(_SYSTEM):
+        return SystemBettor(make_system(name.removeprefix(_SYSTEM)), settings, name=name)
     if name not in BETTORS:
-        raise ConfigError(f"no agent '{name}' bets{nearest(name, (*BETTORS, 'flat:0'))}")
+        known = (*BETTORS, *(f"{_SYSTEM}{system}" for system in system_names()))
+        if name in system_names():
+            raise ConfigError(f"no agent '{name}' bets: write {_SYSTEM}{name}")
+        raise ConfigError(f"no agent '{name}' bets{nearest(name, (*known, 'flat:0'))}")
     return BETTORS[name](settings)
+
+
+def _can_bet(name: str, settings: EnvSettings) -> bool:
+    """Whether the task has what a bettor looks at, as a bankroll or a target."""
+    try:
+        _bettor(name, settings)
+    except ConfigError:
+        return False
+    return True
 
 
 def _bet_and_set(name: str, settings: EnvSettings) -> Agent:
@@ -116,7 +136,7 @@ def _bet_and_set(name: str, settings: EnvSettings) -> Agent:
     if not plus and name in SETTERS:
         bettor, setter = "least-slip", name
     elif not plus:
-        if name not in BETTORS and not name.startswith(_FLAT):
+        if name not in BETTORS and not name.startswith((_FLAT, _SYSTEM)):
             raise ConfigError(f"no agent '{name}'{nearest(name, agent_names(settings))}")
         setter = "oracle"
     return BetAndSetAgent(_bettor(bettor, settings), _setter(setter, settings), settings, name)

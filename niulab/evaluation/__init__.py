@@ -18,7 +18,14 @@ from niulab.evaluation.benchmark import (
 from niulab.evaluation.config import BenchmarkConfig, TrainRow, parse_benchmark, read_benchmark
 from niulab.evaluation.curves import Curve, read_curve
 from niulab.evaluation.exact import actions_of, evaluate_arrangement
-from niulab.evaluation.score import ArrangementScore, Bounds, RankRegret, RoundScore, SimulatedScore
+from niulab.evaluation.score import (
+    ArrangementScore,
+    Bounds,
+    RankRegret,
+    RoundScore,
+    SessionScore,
+    SimulatedScore,
+)
 from niulab.evaluation.statistics import Estimate
 from niulab.evaluation.streaming import StreamedScore, simulate_stream
 
@@ -34,6 +41,7 @@ __all__ = [
     "Provenance",
     "RankRegret",
     "RoundScore",
+    "SessionScore",
     "SimulatedScore",
     "StreamedScore",
     "TrainRow",

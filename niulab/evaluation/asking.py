@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.agents.base import Actions, Agent, HandSetter, StochasticAgent, as_actions
+from niulab.agents.bettors import BetAndSetAgent
 from niulab.envs.encoding import Encoding
 from niulab.envs.settings import N_SETTINGS, EnvSettings
 from niulab.errors import ConfigError
@@ -38,13 +39,30 @@ on it, so that a network close to a tie may answer either way."""
 
 
 class HandAsker:
-    """Asks an agent about hands as the environment would show them, at one slip of the menu."""
+    """Asks an agent about hands as the environment would show them, at one slip of the menu.
 
-    def __init__(self, agent: Agent, settings: EnvSettings, *, slip: int = 0) -> None:
+    setter: who sets, the agent itself or the part of it that does.
+    Bankroll and rounds left are those of a first round, unless given.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        settings: EnvSettings,
+        *,
+        slip: int = 0,
+        bankroll_cents: int | None = None,
+        rounds_left: int | None = None,
+    ) -> None:
         self.agent = agent
+        self.setter = agent.setter if isinstance(agent, BetAndSetAgent) else agent
         self.settings = settings
         self.table = matchups(settings.rules)
-        self._slip = slip
+        self._shown: dict[str, Any] = {
+            "slip": slip,
+            "bankroll_cents": bankroll_cents,
+            "rounds_left": rounds_left,
+        }
         self._encoding = Encoding(settings)
 
     def ask(self, hands: NDArray[np.uint8], state: Any, *, seed: int = 0) -> tuple[Actions, Any]:
@@ -88,20 +106,21 @@ class HandAsker:
 
     def can_set_directly(self) -> bool:
         """Whether ``set_hands`` exists and sets a sample to the ranks that ``act`` sets it to."""
-        if self.settings.bets or not isinstance(self.agent, HandSetter):
+        is_alone = not self.settings.bets or self.setter is not self.agent
+        if not is_alone or not isinstance(self.setter, HandSetter):
             return False
         rng = generator(0, "evaluation/direct")
         n = len(self.table.hands)
         rows = np.sort(rng.choice(n, size=min(_SAMPLE, n), replace=False))
         hands = self.table.hands[rows]
-        direct = as_actions(self.agent.set_hands(hands), len(rows), self.agent.name)
+        direct = as_actions(self.setter.set_hands(hands), len(rows), self.agent.name)
         n_changed = self._n_ranked_otherwise(rows, self.actions(hands), direct)
         return n_changed <= _TOLERATED * len(rows)
 
     def _show(self, hands: NDArray[np.uint8]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         masks = np.zeros((len(hands), self.settings.n_actions), dtype=np.bool_)
         masks[:, :N_SETTINGS] = True
-        return self._encoding.encode_hands(hands, slip=self._slip), masks
+        return self._encoding.encode_hands(hands, **self._shown), masks
 
     def _n_ranked_otherwise(self, rows: NDArray[np.int64], one: Actions, other: Actions) -> int:
         options = self.table.option_of
@@ -121,9 +140,9 @@ def asked_actions(
     n_illegal = 0
     for start in range(0, len(actions), chunk):
         rows = slice(start, start + chunk)
-        if is_direct and isinstance(asker.agent, HandSetter):
+        if is_direct and isinstance(asker.setter, HandSetter):
             hands = table.hands[rows]
-            answer = as_actions(asker.agent.set_hands(hands), len(hands), asker.agent.name)
+            answer = as_actions(asker.setter.set_hands(hands), len(hands), asker.agent.name)
         else:
             answer = asker.actions(table.hands[rows])
         actions[rows], is_illegal = _legal(answer)

@@ -24,6 +24,11 @@ from niulab.evaluation.curves import Curve
 from niulab.evaluation.exact import arrangement_bounds, evaluate_arrangement, why_simulated
 from niulab.evaluation.rounds import evaluate_round, round_bounds, why_round_simulated
 from niulab.evaluation.score import UNITS, Bounds, Score, SimulatedScore
+from niulab.evaluation.sessions.exact import (
+    evaluate_session,
+    session_bounds,
+    why_session_simulated,
+)
 from niulab.evaluation.simulate import simulate
 from niulab.evaluation.statistics import Estimate, normal_quantile
 from niulab.seeding import ALGORITHM_VERSION
@@ -35,6 +40,7 @@ __all__ = [
     "LeagueRow",
     "Provenance",
     "benchmark",
+    "circumstances",
     "evaluate",
     "known_bounds",
     "score_agent",
@@ -140,18 +146,10 @@ def score_agent(
     progress: Callable[[int, int], None] | None = None,
 ) -> Score:
     """Score an agent on a task, exactly where possible."""
-    if not settings.bets:
-        reason = why_simulated(agent, settings)
-        if reason is None:
-            return evaluate_arrangement(
-                agent, settings, stochastic=stochastic, task=task, progress=progress
-            )
-    else:
-        reason = why_round_simulated(agent, settings)
-        if reason is None:
-            return evaluate_round(
-                agent, settings, stochastic=stochastic, task=task, progress=progress
-            )
+    why, score = _exact_road(settings)
+    reason = why(agent, settings)
+    if reason is None:
+        return score(agent, settings, stochastic=stochastic, task=task, progress=progress)
     return simulate(
         agent,
         settings,
@@ -167,6 +165,8 @@ def score_agent(
 
 def known_bounds(settings: EnvSettings) -> Bounds:
     """Exact bounds of a task where this version can compute them, else None for both."""
+    if settings.bets and settings.bankroll_cents is not None:
+        return session_bounds(settings)
     is_profit_of_one = settings.objective == "profit" and settings.n_rounds == 1
     sees_dealer = settings.sees_dealer and settings.rules.arrangement == "as_set"
     if not is_profit_of_one or sees_dealer or settings.bankroll_cents is not None:
@@ -174,6 +174,15 @@ def known_bounds(settings: EnvSettings) -> Bounds:
     if settings.bets:
         return round_bounds(settings)
     return arrangement_bounds(settings.rules, settings.slip)
+
+
+def _exact_road(settings: EnvSettings) -> tuple[Callable[..., str | None], Callable[..., Score]]:
+    """Why an agent has no exact score on a task, and the function that computes it if it has."""
+    if not settings.bets:
+        return why_simulated, evaluate_arrangement
+    if settings.bankroll_cents is not None:
+        return why_session_simulated, evaluate_session
+    return why_round_simulated, evaluate_round
 
 
 def benchmark(
@@ -267,20 +276,25 @@ def _alarms(
 def _provenance(
     config: BenchmarkConfig, command: Sequence[str] | str | None, date: str | None
 ) -> Provenance:
-    from niulab import __version__  # the package's root is only complete once it is imported
-
-    if command is None:
-        command = "niulab.evaluation.benchmark(config)"
     return Provenance(
-        version=__version__,
-        deals_version=ALGORITHM_VERSION,
+        **circumstances(command or "niulab.evaluation.benchmark(config)", date),
         rules=config.settings.rules.name,
         rules_hash=config.settings.rules.rules_hash,
         task=config.task,
         seed=config.seed,
         rounds=config.rounds,
-        command=command if isinstance(command, str) else shlex.join(command),
-        date=date or datetime.now(UTC).isoformat(timespec="seconds"),
-        python=platform.python_version(),
-        numpy=np.__version__,
     )
+
+
+def circumstances(command: Sequence[str] | str, date: str | None = None) -> dict[str, Any]:
+    """What every provenance holds: versions, the command, and the date (ISO; default: now)."""
+    from niulab import __version__  # the package's root is only complete once it is imported
+
+    return {
+        "version": __version__,
+        "deals_version": ALGORITHM_VERSION,
+        "command": command if isinstance(command, str) else shlex.join(command),
+        "date": date or datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }

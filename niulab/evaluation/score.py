@@ -17,9 +17,11 @@ __all__ = [
     "UNITS",
     "ArrangementScore",
     "Bounds",
+    "Number",
     "RankRegret",
     "RoundScore",
     "Score",
+    "SessionScore",
     "SimulatedScore",
 ]
 
@@ -33,21 +35,34 @@ UNITS = {
 """What a value counts, by the objective of the task."""
 
 
+Number = Fraction | float
+
+
 @dataclass(frozen=True)
 class Bounds:
     """What the worst sensible and the best possible play are worth: uniform play and the optimum.
 
-    Fractions in base units per episode; None where no exact figure is known.
+    In the unit of the task, per episode: Fractions of one round, floats (exact up to rounding) of
+    sessions, None where no exact figure is known. gap: proven most by which the optimum may be off.
     """
 
-    random: Fraction | None
-    optimum: Fraction | None
+    random: Number | None
+    optimum: Number | None
+    gap: float = 0.0
 
-    def normalize(self, value: Fraction) -> Fraction | None:
+    def normalize(self, value: Number) -> Number | None:
         """0 at uniform play, 1 at the optimum, unclipped; None where the two do not differ."""
         if self.random is None or self.optimum is None or self.random == self.optimum:
             return None
         return (value - self.random) / (self.optimum - self.random)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Both bounds, ready for JSON; ``gap`` where the optimum has one."""
+        record: dict[str, Any] = {
+            "random": None if self.random is None else _exact(self.random),
+            "optimum": None if self.optimum is None else _exact(self.optimum),
+        }
+        return record | ({"gap": self.gap} if self.gap else {})
 
 
 @dataclass(frozen=True)
@@ -97,7 +112,7 @@ class ArrangementScore:
     unit = UNITS["profit"]
 
     @property
-    def normalized(self) -> Fraction | None:
+    def normalized(self) -> Number | None:
         """Normalized score; None where setting costs nothing."""
         return self.bounds.normalize(self.value)
 
@@ -135,7 +150,7 @@ class ArrangementScore:
                 rank: {"hands": r.hands, "errors": r.errors, "regret": _exact(r.regret)}
                 for rank, r in self.regret_by_rank.items()
             },
-            "bounds": _bounds(self.bounds),
+            "bounds": self.bounds.to_dict(),
             "notes": list(self.notes),
         }
 
@@ -171,7 +186,7 @@ class RoundScore:
         return self.setting_regret + self.betting_regret
 
     @property
-    def normalized(self) -> Fraction | None:
+    def normalized(self) -> Number | None:
         return self.bounds.normalize(self.value)
 
     def to_record(self) -> dict[str, Any]:
@@ -199,7 +214,83 @@ class RoundScore:
             "setting_regret": _exact(self.setting_regret),
             "betting_regret": _exact(self.betting_regret),
             "n_illegal": self.n_illegal,
-            "bounds": _bounds(self.bounds),
+            "bounds": self.bounds.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class SessionScore:
+    """The exact score of a policy over a whole session: asked at every bankroll it can reach.
+
+    value: in the unit of the objective, a float whose relative rounding error is at most ``error``.
+    setting_regret: lost by the settings of hands at the agent's own bets; betting_regret: the rest,
+    None where no optimum is known. mean_net: base units, whatever the objective. ends: probability
+    of each way an episode ends. n_states: bankrolls asked about, over all rounds.
+    """
+
+    agent: str
+    task: str
+    rules: str
+    rules_hash: str
+    source: str
+    objective: str
+    value: float
+    setting_regret: float
+    mean_net: float
+    mean_rounds: float
+    ends: Mapping[str, float]
+    n_states: int
+    n_illegal: int
+    error: float
+    bounds: Bounds
+    notes: tuple[str, ...] = ()
+
+    is_exact = True
+    half_width = 0.0
+
+    @property
+    def unit(self) -> str:
+        return UNITS[self.objective]
+
+    @property
+    def regret(self) -> float | None:
+        """Value of the optimum less the agent's."""
+        optimum = self.bounds.optimum
+        return None if optimum is None else float(optimum) - self.value
+
+    @property
+    def betting_regret(self) -> float | None:
+        return None if self.regret is None else self.regret - self.setting_regret
+
+    @property
+    def normalized(self) -> float | None:
+        """Normalized score; None where uniform play is as good as the optimum, or neither known."""
+        return _number(self.bounds.normalize(self.value))
+
+    def to_record(self) -> dict[str, Any]:
+        """Flat floats and counts."""
+        return {
+            "value": self.value,
+            "normalized_score": self.normalized,
+            "regret": self.regret,
+            "setting_regret": self.setting_regret,
+            "betting_regret": self.betting_regret,
+            "mean_net": self.mean_net,
+            "mean_rounds": self.mean_rounds,
+            "n_illegal": self.n_illegal,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            **_heading(self),
+            "source": self.source,
+            **self.to_record(),
+            "ends": dict(self.ends),
+            "n_states": self.n_states,
+            "error": self.error,
+            "bounds": self.bounds.to_dict(),
             "notes": list(self.notes),
         }
 
@@ -238,7 +329,7 @@ class SimulatedScore:
     @property
     def normalized(self) -> float | None:
         """Normalized score of the simulated mean."""
-        return _number(self.bounds.normalize(Fraction(self.estimate.mean)))
+        return _number(self.bounds.normalize(self.estimate.mean))
 
     def to_record(self) -> dict[str, Any]:
         """Flat floats and counts."""
@@ -259,12 +350,12 @@ class SimulatedScore:
             "seed": self.seed,
             **self.to_record(),
             "ends": dict(self.ends),
-            "bounds": _bounds(self.bounds),
+            "bounds": self.bounds.to_dict(),
             "notes": list(self.notes),
         }
 
 
-Score = ArrangementScore | RoundScore | SimulatedScore
+Score = ArrangementScore | RoundScore | SessionScore | SimulatedScore
 
 
 def _heading(score: Score) -> dict[str, Any]:
@@ -278,16 +369,11 @@ def _heading(score: Score) -> dict[str, Any]:
     }
 
 
-def _exact(value: Fraction) -> dict[str, Any]:
+def _exact(value: Number) -> dict[str, Any]:
+    if isinstance(value, float):  # exact up to rounding
+        return {"float": value}
     return {"exact": f"{value.numerator}/{value.denominator}", "float": float(value)}
 
 
-def _number(value: Fraction | None) -> float | None:
+def _number(value: Number | None) -> float | None:
     return None if value is None else float(value)
-
-
-def _bounds(bounds: Bounds) -> dict[str, Any]:
-    return {
-        "random": None if bounds.random is None else _exact(bounds.random),
-        "optimum": None if bounds.optimum is None else _exact(bounds.optimum),
-    }

@@ -5,24 +5,33 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import isnan
 from typing import Any
 
 from niulab.evaluation.benchmark import League, LeagueRow
-from niulab.evaluation.score import ArrangementScore, RoundScore, Score, SimulatedScore
+from niulab.evaluation.score import (
+    ArrangementScore,
+    RoundScore,
+    Score,
+    SessionScore,
+    SimulatedScore,
+)
 from niulab.evaluation.statistics import Estimate
 
 __all__ = [
     "Cells",
     "curve_cells",
+    "figure_columns",
     "league_cells",
     "league_csv",
     "league_dict",
     "league_json",
     "league_markdown",
     "legend",
+    "markdown_table",
     "provenance",
     "rank_cells",
     "score_lines",
@@ -31,6 +40,22 @@ __all__ = [
 
 Cells = tuple[list[str], list[list[str]]]
 """Header and rows of a table, as text."""
+
+_FIGURE = re.compile(r"[+\-−±<>≤≥]? ?[0-9]")
+
+
+def figure_columns(cells: Cells) -> list[bool]:
+    """Which columns hold figures, and so stand on the right: most of their cells begin like one."""
+    header, rows = cells
+    columns = ([row[place] for row in rows if row[place]] for place in range(len(header)))
+    return [2 * sum(map(bool, map(_FIGURE.match, column))) > len(column) for column in columns]
+
+
+def markdown_table(cells: Cells) -> list[str]:
+    """The lines of a Markdown table."""
+    header, rows = cells
+    rule = ["---:" if is_figure else "---" for is_figure in figure_columns(cells)]
+    return ["| " + " | ".join(line) + " |" for line in (header, rule, *rows)]
 
 
 def league_cells(league: League) -> Cells:
@@ -61,13 +86,13 @@ def league_markdown(league: League) -> str:
     """The league as a Markdown document: table, bounds, warnings, notes and provenance."""
     lines = [f"# {league.title}", "", summary(league), ""]
     lines += [f"> {warning}\n" for warning in league.warnings]
-    lines += [*_markdown(league_cells(league)), "", *legend(league), ""]
+    lines += [*markdown_table(league_cells(league)), "", *legend(league), ""]
     ranks = rank_cells(league)
     if ranks[1]:
-        lines += ["## Regret by rank", "", *_markdown(ranks), ""]
+        lines += ["## Regret by rank", "", *markdown_table(ranks), ""]
         lines += ["Base units per deal, with the number of hands not always set optimally.", ""]
     if league.curves:
-        lines += ["## Sample efficiency", "", *_markdown(curve_cells(league)), ""]
+        lines += ["## Sample efficiency", "", *markdown_table(curve_cells(league)), ""]
     lines += ["## Provenance", ""]
     lines += [f"- {key.replace('_', ' ')}: `{value}`" for key, value in provenance(league).items()]
     return "\n".join(lines) + "\n"
@@ -97,10 +122,7 @@ def league_dict(league: League) -> dict[str, Any]:
         "slip": league.slip,
         "unit": league.unit,
         "warnings": list(league.warnings),
-        "bounds": {
-            "random": _number(league.bounds.random),
-            "optimum": _number(league.bounds.optimum),
-        },
+        "bounds": league.bounds.to_dict(),
         "rows": [
             {
                 "place": place,
@@ -200,14 +222,21 @@ def score_lines(score: Score) -> list[tuple[str, str]]:
         ]
         lines.append(("regret of bets", _small(float(score.betting_regret))))
         lines.append(("regret of settings", _small(float(score.setting_regret))))
+    if isinstance(score, SessionScore):
+        lines += [(f"ends: {end}", _share(share)) for end, share in score.ends.items()]
+        lines.append(("mean net", f"{score.mean_net:+.6f} base units per episode"))
+        lines.append(("mean rounds", f"{score.mean_rounds:.6f}"))
+        lines.append(("states asked", f"{score.n_states:,}"))
+        lines.append(("regret of settings", _small(score.setting_regret)))
     if score.bounds.optimum is None:
         lines.append(("optimum", "not known exactly for this task"))
     else:
-        lines.append(("optimum", _value(float(score.bounds.optimum))))
+        gap = f" (gap {score.bounds.gap:.1e})" if score.bounds.gap else ""
+        lines.append(("optimum", _value(float(score.bounds.optimum)) + gap))
     if score.bounds.random is not None:
         lines.append(("uniform play", _value(float(score.bounds.random))))
-    if not isinstance(score, SimulatedScore):
-        lines.append(("regret", _small(float(score.regret))))
+    if (regret := _regret(score)) is not None:
+        lines.append(("regret", _small(regret)))
     if score.normalized is not None:
         lines.append(("score", f"{float(score.normalized):.6f}"))
     if score.n_illegal:
@@ -233,7 +262,8 @@ def _row_cells(row: LeagueRow, boxes: Sequence[str]) -> list[str]:
         cells += [f"{float(score.win_probability):.7f}", "", "", ""]
     else:
         cells += ["", "", "", ""]
-    cells.append("" if isinstance(score, SimulatedScore) else _small(float(score.regret)))
+    regret = _regret(score)
+    cells.append("" if regret is None else _small(regret))
     cells.append("" if score.normalized is None else f"{float(score.normalized):.6f}")
     cells.append("" if row.check is None else _estimate(row.check))
     return cells
@@ -254,6 +284,12 @@ def _record(row: LeagueRow) -> dict[str, Any]:
     }
 
 
+def _regret(score: Score) -> float | None:
+    if isinstance(score, SimulatedScore) or score.regret is None:
+        return None
+    return float(score.regret)
+
+
 def _evs(score: Score) -> dict[str, str]:
     if not isinstance(score, ArrangementScore):
         return {}
@@ -262,13 +298,6 @@ def _evs(score: Score) -> dict[str, str]:
 
 def _by_rank(row: LeagueRow) -> dict[str, Any]:
     return dict(row.score.regret_by_rank) if isinstance(row.score, ArrangementScore) else {}
-
-
-def _markdown(cells: Cells) -> list[str]:
-    header, rows = cells
-    left = {"agent", "source", "rank", "run"}
-    rule = ["---" if name in left else "---:" for name in header]
-    return ["| " + " | ".join(line) + " |" for line in (header, rule, *rows)]
 
 
 def _value_cell(score: Score) -> str:
@@ -294,12 +323,4 @@ def _share(share: float) -> str:
 def _small(value: float) -> str:
     if value == 0:
         return "0"
-    return f"{value:.7f}" if value >= 1e-4 else f"{value:.3e}"
-
-
-def _number(value: Any) -> Any:
-    return (
-        None
-        if value is None
-        else {"exact": f"{value.numerator}/{value.denominator}", "float": float(value)}
-    )
+    return f"{value:.7f}" if abs(value) >= 1e-4 else f"{value:.3e}"

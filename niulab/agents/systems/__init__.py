@@ -1,0 +1,1 @@
+"""Betting systems: finite-state policies in units of a base slip, and the agents that play them."""

@@ -1,0 +1,1 @@
+"""Whole sessions: exact scores of policies that bet over a bankroll, and their simulation."""

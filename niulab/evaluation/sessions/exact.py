@@ -1,0 +1,329 @@
+"""Exact scores of whole sessions: a policy is asked at every bankroll and round it can reach.
+
+The forward programme moves the law of the bankroll through the rounds on the lattice of the nets,
+so a score has rounding error only. Where the agent also sets hands, its settings make another law
+of the round for every slip (``solvers.policy_law``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from niulab.agents.base import Agent, FiniteMemoryBettor, StochasticAgent, as_actions
+from niulab.agents.solver import solve_task
+from niulab.envs.encoding import BETTING, NO_CARD, Encoding, Sight
+from niulab.envs.rows.masks import LegalActions
+from niulab.envs.settings import EnvSettings
+from niulab.errors import ConfigError
+from niulab.evaluation.asking import HandAsker, Progress, asked_weights, probabilities_of
+from niulab.evaluation.exact import SETTING_IS_FREE
+from niulab.evaluation.score import Bounds, SessionScore
+from niulab.evaluation.sessions.remembered import remembered_ends
+from niulab.evaluation.sessions.walk import SessionWalk, Weights, masks_at
+from niulab.seeding import generator
+from niulab.solvers.joint_law import JointLaw, joint_law
+from niulab.solvers.matchups import matchups
+from niulab.solvers.policy_law import policy_law, uniform_weights
+
+__all__ = ["evaluate_session", "session_bounds", "why_session_simulated"]
+
+_SAMPLE = 1024  # states at which an agent is asked twice
+_HANDS_SAMPLE = 256
+_STATES_OF_HANDS = 8
+
+
+def evaluate_session(
+    agent: Agent,
+    settings: EnvSettings,
+    *,
+    chunk: int = 65536,
+    stochastic: bool = False,
+    progress: Progress | None = None,
+    task: str = "niulab/Session-v0",
+) -> SessionScore:
+    """Score a policy that bets over a bankroll (and sets its hands), without sampling.
+
+    Raises ConfigError, with the reason, where no exact score exists.
+    """
+    reason = why_session_simulated(agent, settings)
+    if reason is not None:
+        raise ConfigError(f"'{agent.name}' has no exact score: {reason}; simulate it instead")
+    asked = _Asked(agent, settings, chunk=chunk, stochastic=stochastic, progress=progress)
+    rules = settings.rules
+    if _follows(agent, settings):
+        best = ends = remembered_ends(agent, settings)
+    else:
+        best = ends = SessionWalk(settings, asked.law_of).run(asked.choose)
+    if asked.sets_hands:  # the same bets with every hand set at its strongest
+        best = SessionWalk(settings, lambda _: joint_law(rules)).run(asked.choose)
+    bounds = session_bounds(settings)
+    return SessionScore(
+        agent=agent.name,
+        task=task,
+        rules=rules.name,
+        rules_hash=rules.rules_hash,
+        source=_source(agent, settings, stochastic=stochastic),
+        objective=settings.objective,
+        value=ends.value,
+        setting_regret=best.value - ends.value,
+        mean_net=ends.net_cents / rules.base_unit_cents,
+        mean_rounds=ends.rounds,
+        ends=dict(sorted(ends.by_end.items())),
+        n_states=ends.n_states,
+        n_illegal=asked.n_illegal,
+        error=ends.error,
+        bounds=bounds,
+        notes=() if asked.sets_hands or not settings.sets_hand else (SETTING_IS_FREE,),
+    )
+
+
+def why_session_simulated(agent: Agent, settings: EnvSettings) -> str | None:
+    """Why a policy that bets over a bankroll has no exact score, or None if it has one."""
+    reason = _why_task_simulated(settings)
+    if reason is not None or isinstance(agent, StochasticAgent) or _follows(agent, settings):
+        return reason
+    return _find_dependence(agent, settings)
+
+
+def session_bounds(settings: EnvSettings) -> Bounds:
+    """Uniform bets over the legal slips with uniform settings, and the optimum, both exact.
+
+    None for a bound that this version cannot compute.
+    """
+    if _why_task_simulated(settings) is not None:
+        return Bounds(random=None, optimum=None)
+    key = _key(settings)
+    if key not in _BOUNDS:
+        law = joint_law(settings.rules)
+        if _sets_hands(settings):
+            law = policy_law(settings.rules, uniform_weights(matchups(settings.rules)))
+        random = SessionWalk(settings, lambda _: law).run(_uniform).value
+        try:
+            best = solve_task(settings)
+        except ConfigError:  # a sheet, an objective or a lattice without a solver
+            _BOUNDS[key] = Bounds(random=random, optimum=None)
+        else:
+            _BOUNDS[key] = Bounds(random=random, optimum=best.value, gap=best.gap)
+    return _BOUNDS[key]
+
+
+def _key(settings: EnvSettings) -> tuple[object, ...]:
+    """What the bounds of a task depend on."""
+    return (
+        settings.rules.rules_hash,
+        settings.decisions,
+        settings.menu,
+        settings.objective,
+        settings.bankroll_cents,
+        settings.target_cents,
+        settings.n_rounds,
+        settings.can_leave,
+    )
+
+
+_BOUNDS: dict[tuple[object, ...], Bounds] = {}
+
+
+def _follows(agent: Agent, settings: EnvSettings) -> TypeGuard[FiniteMemoryBettor]:
+    """Whether an agent's bets are read off its tables instead of asked for."""
+    is_finite = isinstance(agent, FiniteMemoryBettor) and agent.remembers
+    return is_finite and not settings.sets_hand
+
+
+def _source(agent: Agent, settings: EnvSettings, *, stochastic: bool) -> str:
+    if _follows(agent, settings):
+        return "tables"
+    return "probabilities" if stochastic else "argmax"
+
+
+def _uniform(_chips: NDArray[np.int64], _left: int | None, masks: NDArray[np.bool_]) -> Weights:
+    shares: Weights = masks / masks.sum(axis=1, keepdims=True)
+    return shares
+
+
+# ---------------------------------------------------------------- asking
+
+
+class _Asked:
+    """An agent's bets as probabilities, and the laws of the round that its settings make."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        settings: EnvSettings,
+        *,
+        chunk: int,
+        stochastic: bool,
+        progress: Progress | None,
+    ) -> None:
+        self.agent = agent
+        self.settings = settings
+        self.n_illegal = 0
+        self.sets_hands = _sets_hands(settings)
+        self._encoding = Encoding(settings)
+        self._words: dict[str, Any] = {
+            "chunk": chunk,
+            "stochastic": stochastic,
+            "progress": progress,
+        }
+        self._laws: dict[int | None, JointLaw] = {}
+
+    def choose(
+        self, bankrolls: NDArray[np.int64], left: int | None, masks: NDArray[np.bool_]
+    ) -> Weights:
+        """The agent's actions at some bankrolls; an illegal one counts as action 0."""
+        observations = _before_the_bet(self._encoding, bankrolls, left)
+        if self._words["stochastic"]:
+            weights = probabilities_of(self.agent, observations, masks).astype(np.float64)
+            return _legal_weights(weights, masks)
+        rows = np.arange(len(bankrolls))
+        answer, _ = self.agent.act(
+            observations,
+            masks,
+            {},
+            self.agent.initial_state(len(rows)),
+            generator(0, "evaluation/agent"),
+        )
+        actions = as_actions(answer, len(rows), self.agent.name)
+        known = (actions >= 0) & (actions < masks.shape[1])
+        is_legal = known & masks[rows, np.where(known, actions, 0)]
+        self.n_illegal += int(np.count_nonzero(~is_legal))
+        weights = np.zeros(masks.shape)
+        weights[rows, np.where(is_legal, actions, 0)] = 1.0
+        return weights
+
+    def law_of(self, index: int) -> JointLaw:
+        """The law of a round at a slip of the menu under the agent's settings."""
+        rules = self.settings.rules
+        if not self.sets_hands:
+            return joint_law(rules)
+        asker = HandAsker(self.agent, self.settings, slip=index)
+        is_direct = not self._words["stochastic"] and asker.can_set_directly()
+        key = None if is_direct else index  # asked directly it is not shown the slip
+        if key not in self._laws:
+            policy, wrong = asked_weights(asker, **self._words)
+            self.n_illegal += wrong
+            self._laws[key] = policy_law(rules, policy)
+        return self._laws[key]
+
+
+def _legal_weights(weights: Weights, masks: NDArray[np.bool_]) -> Weights:
+    """Probabilities with what lies on illegal actions moved to action 0; rows add to 1."""
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ConfigError("an agent's probabilities are numbers >= 0 that add to 1 in every row")
+    legal: Weights = np.where(masks, weights, 0.0)
+    legal[:, 0] += np.where(masks, 0.0, weights).sum(axis=1)
+    legal /= legal.sum(axis=1, keepdims=True)
+    return legal
+
+
+def _before_the_bet(
+    encoding: Encoding, bankrolls: NDArray[np.int64], left: int | NDArray[np.int64] | None
+) -> NDArray[Any]:
+    n = len(bankrolls)
+    nothing = np.full((n, 5), NO_CARD, dtype=np.uint8)
+    return encoding.encode(
+        Sight(
+            hands=nothing,
+            dealers=nothing,
+            phases=np.full(n, BETTING),
+            slips=np.full(n, -1),
+            bankrolls=bankrolls,
+            rounds_left=np.broadcast_to(np.asarray(0 if left is None else left), (n,)),
+        )
+    )
+
+
+# ---------------------------------------------------------------- where no exact score exists
+
+
+def _sets_hands(settings: EnvSettings) -> bool:
+    return settings.sets_hand and settings.rules.arrangement == "as_set"
+
+
+def _why_task_simulated(settings: EnvSettings) -> str | None:
+    if settings.bankroll_cents is None:
+        return "rounds without a bankroll are simulated in this version"
+    if settings.n_rounds is None:
+        return "a session without a deadline is simulated in this version: give n_rounds"
+    if settings.rules.deck.reshuffle == "penetration" and settings.n_rounds != 1:
+        return "rounds of one shoe depend on each other"
+    if _sets_hands(settings):
+        if settings.card_order == "dealt":
+            return "cards are shown as dealt, 120 orders for each hand"
+        if settings.sees_dealer:
+            return "the dealer's open hand is part of what the player sees"
+    return None
+
+
+def _find_dependence(agent: Agent, settings: EnvSettings) -> str | None:
+    """What bets or settings depend on besides bankroll, rounds left, slip and hand, or None."""
+    rng = generator(0, "evaluation/states")
+    bankrolls, lefts = _some_states(settings, rng)
+    encoding, legal = Encoding(settings), LegalActions(settings)
+    masks = masks_at(settings, legal, bankrolls)
+    shown = _before_the_bet(encoding, bankrolls, lefts)
+    memory, answers = agent.initial_state(len(shown)), []
+    for seed in (0, 1):
+        answer, memory = agent.act(shown, masks, {}, memory, generator(seed, "evaluation/agent"))
+        answers.append(as_actions(answer, len(shown), agent.name))
+    n_changed = int(np.count_nonzero(answers[0] != answers[1]))
+    if n_changed:
+        return (
+            "it bets by chance or memory: asked twice, it bet otherwise at "
+            f"{n_changed} of {len(shown)} sampled bankrolls"
+        )
+    if not _sets_hands(settings):
+        return None
+    return _find_dependence_of_hands(agent, settings, answers[0], rng)
+
+
+def _find_dependence_of_hands(
+    agent: Agent, settings: EnvSettings, bets: NDArray[np.int64], rng: np.random.Generator
+) -> str | None:
+    """Whether settings depend on chance, memory or the bankroll, at the slips an agent bets."""
+    placed = np.unique(bets[(bets >= 0) & (bets < len(settings.menu))]).tolist() or [0]
+    bankrolls, lefts = _some_states(settings, rng)
+    table = matchups(settings.rules)
+    rows = np.sort(rng.choice(len(table.hands), size=_HANDS_SAMPLE, replace=False))
+    some = np.linspace(0, len(bankrolls) - 1, _STATES_OF_HANDS).astype(np.int64)
+    for slip in placed:
+        reason = HandAsker(agent, settings, slip=slip).find_dependence()
+        if reason is not None:
+            return reason
+        ranks = []
+        for bankroll, left in zip(bankrolls[some].tolist(), lefts[some].tolist(), strict=True):
+            asker = HandAsker(agent, settings, slip=slip, bankroll_cents=bankroll, rounds_left=left)
+            actions = np.clip(asker.actions(table.hands[rows]), 0, 9)
+            ranks.append(table.options[rows, table.option_of[rows, actions]])
+        n_changed = int(np.count_nonzero((np.array(ranks) != ranks[0]).any(axis=0)))
+        if n_changed:
+            return (
+                "its settings depend on the bankroll or the rounds left, for "
+                f"{n_changed} of {len(rows)} sampled hands"
+            )
+    return None
+
+
+def _some_states(
+    settings: EnvSettings, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Bankrolls and rounds left that play from the start can come to, (n,) each; the start first.
+
+    All of them or, of more than _SAMPLE, a sample.
+    """
+    seen: list[tuple[int, int]] = []
+
+    def note(chips: NDArray[np.int64], left: int | None, masks: NDArray[np.bool_]) -> Weights:
+        seen.extend((bankroll, left or 0) for bankroll in chips.tolist())
+        return _uniform(chips, left, masks)
+
+    SessionWalk(settings, lambda _: joint_law(settings.rules)).run(note)
+    rows = np.array(seen, dtype=np.int64)
+    if len(rows) > _SAMPLE:
+        others = rng.choice(np.arange(1, len(rows)), size=_SAMPLE - 1, replace=False)
+        rows = rows[np.append(0, np.sort(others))]
+    return rows[:, 0], rows[:, 1]

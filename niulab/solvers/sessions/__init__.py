@@ -1,0 +1,1 @@
+"""Sessions of many rounds: laws, ruin, drawdown and metrics, exact on the lattice of the nets."""
