@@ -1,0 +1,1 @@
+"""Optimal betting: the best slip at every bankroll, with proven gaps."""
