@@ -2,7 +2,8 @@
 
 Setting hands: ``random``, ``never-claim``, ``greedy-pair``, ``first-found-base``, ``oracle``.
 Betting: ``random``, ``least-slip``, ``flat:3`` or ``flat:single=100,super=40``, a betting system as
-``system:martingale`` (``agents.systems.catalog``), and over a bankroll ``optimal``. Both:
+``system:martingale``, or ``system:martingale@single=500`` for another base slip
+(``agents.systems.catalog``), and over a bankroll ``optimal``. Both:
 ``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least slip.
 ``model:PATH`` loads a trained model, ``table:PATH`` a table of actions.
 """
@@ -111,7 +112,8 @@ def _bettor(name: str, settings: EnvSettings) -> Agent:
     if name.startswith(_FLAT):
         return flat_bettor(name.removeprefix(_FLAT), settings)
     if name.startswith(_SYSTEM):
-        return SystemBettor(make_system(name.removeprefix(_SYSTEM)), settings, name=name)
+        system, _, base_slip = name.removeprefix(_SYSTEM).partition("@")
+        return SystemBettor(make_system(system), settings, base_slip=base_slip or None, name=name)
     if name not in BETTORS:
         known = (*BETTORS, *(f"{_SYSTEM}{system}" for system in system_names()))
         if name in system_names():

@@ -255,9 +255,11 @@ class SessionScore:
 
     @property
     def regret(self) -> float | None:
-        """Value of the optimum less the agent's."""
-        optimum = self.bounds.optimum
-        return None if optimum is None else float(optimum) - self.value
+        """Value of the optimum less the agent's; 0 where rounding and gap leave that open."""
+        if self.bounds.optimum is None:
+            return None
+        regret = float(self.bounds.optimum) - self.value
+        return regret if abs(regret) > self.bounds.gap + self.error else 0.0
 
     @property
     def betting_regret(self) -> float | None:

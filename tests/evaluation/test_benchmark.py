@@ -10,7 +10,14 @@ from strategies import overlay
 from niulab.agents.registry import make_agent
 from niulab.envs.settings import make_settings
 from niulab.errors import ConfigError
-from niulab.evaluation import ArrangementScore, RoundScore, SimulatedScore, benchmark, evaluate
+from niulab.evaluation import (
+    ArrangementScore,
+    RoundScore,
+    SessionScore,
+    SimulatedScore,
+    benchmark,
+    evaluate,
+)
 from niulab.evaluation.benchmark import Entrant, _alarms, known_bounds
 from niulab.evaluation.config import parse_benchmark
 from niulab.evaluation.score import Bounds
@@ -127,11 +134,17 @@ def test_evaluate_is_exact_for_one_round_with_a_bet():
     assert score.value == Fraction(-1, 40)
 
 
-def test_evaluate_simulates_sessions_and_says_so():
-    score = evaluate("flat:3", "niulab/Session-v0", n_rounds=400, seed=2)
+def test_evaluate_scores_sessions_exactly_where_it_can():
+    score = evaluate("flat:3", "niulab/Session-v0")
+    assert isinstance(score, SessionScore)
+    assert score.value == 0.21875  # 14 of the 64 ways six even rounds can go
+    assert score.bounds.optimum == pytest.approx(0.364445, abs=1e-6)
+    assert 0 < score.bounds.gap < 1e-9
+    shoe = {"rules": "six-deck-shoe-bonus", "menu": ["even=100", "even=200"]}
+    score = evaluate("flat:1", "niulab/Session-v0", n_rounds=400, seed=2, **shoe)
     assert isinstance(score, SimulatedScore)
     assert score.estimate.n_rounds == 400
-    assert "simulated, with an interval: values of whole sessions" in score.notes[0]
+    assert "simulated, with an interval: rounds of one shoe" in score.notes[0]
     assert score.bounds == Bounds(None, None)
 
 

@@ -51,8 +51,10 @@ def evaluate_session(
     reason = why_session_simulated(agent, settings)
     if reason is not None:
         raise ConfigError(f"'{agent.name}' has no exact score: {reason}; simulate it instead")
-    asked = _Asked(agent, settings, chunk=chunk, stochastic=stochastic, progress=progress)
     rules = settings.rules
+    if not stochastic and not _follows(agent, settings):
+        stochastic = _find_dependence(agent, settings) is not None
+    asked = _Asked(agent, settings, chunk=chunk, stochastic=stochastic, progress=progress)
     if _follows(agent, settings):
         best = ends = remembered_ends(agent, settings)
     else:
