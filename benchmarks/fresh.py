@@ -1,7 +1,7 @@
 """What a first call costs: run as a process of its own, it times itself and prints JSON.
 
-``python fresh.py import|kernels|solve|values|where``; NUMBA_CACHE_DIR decides whether anything must
-be compiled.
+``python fresh.py import|kernels|solve|first|values|where``; NUMBA_CACHE_DIR decides whether
+anything must be compiled, NIULAB_CACHE whether counts of hands are found on disk.
 """
 
 from __future__ import annotations
@@ -50,16 +50,11 @@ def _kernels() -> dict[str, float]:
         env.reset(seed=1)
         env.step(np.zeros(8, dtype=np.int64))
 
-    one, nine = BatchEngine(rules), BatchEngine(rules, n_seats=9)
+    engine = BatchEngine(rules)
     return {
         "import numba": _seconds(numba),
-        "first BatchEngine.play, one seat": _seconds(
-            lambda: one.play(least_slip(rules), seeds, rounds)
-        ),
-        "first BatchEngine.count, one seat": _seconds(lambda: one.count(1, 0, 8)),
-        "first BatchEngine.play, nine seats": _seconds(
-            lambda: nine.play(least_slip(rules), seeds, rounds)
-        ),
+        "first BatchEngine.play": _seconds(lambda: engine.play(least_slip(rules), seeds, rounds)),
+        "first BatchEngine.count": _seconds(lambda: engine.count(1, 0, 8)),
         "first reset and step of a batch": _seconds(step),
     }
 
@@ -74,6 +69,20 @@ def _solve() -> dict[str, float]:
         "solve of another ranking": _seconds(lambda: niulab.solve(rules, slip="single=100")),
         "hand values after the solve": _seconds(lambda: hand_values(rules)),
     }
+
+
+def _first() -> dict[str, float]:
+    """All hand values as the first thing a process asks for, the loading of code included."""
+    import niulab
+
+    rules = niulab.load_rules(_PLAIN)
+
+    def work() -> None:
+        from niulab.solvers.hand_values import hand_values
+
+        hand_values(rules)
+
+    return {"first hand values of a process": _seconds(work)}
 
 
 def _values() -> dict[str, float]:
@@ -100,6 +109,7 @@ if __name__ == "__main__":
         "import": _import,
         "kernels": _kernels,
         "solve": _solve,
+        "first": _first,
         "values": _values,
         "where": _where,
     }

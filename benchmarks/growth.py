@@ -11,7 +11,9 @@ from ours import RULES, play_work, vector_work
 
 import niulab
 from niulab.engine.batch import BatchEngine
+from niulab.engine.cards import HAND_SIZE
 from niulab.engine.rules.catalog import parse_rules
+from niulab.engine.shoe import deal_plan
 
 __all__ = ["Growth", "measure_growth"]
 
@@ -74,9 +76,32 @@ def _seats(meter: Meter) -> Growth:
         tables = meter.rate(f"growth: {n_seats} seats", work, _ROWS, batch=_ROWS)
         rows[n_seats] = (tables, replace(tables, value=n_seats * tables.value, unit="seats"))
     columns = ("rounds of the table", "seats settled")
-    note = "One seat and a whole deck have a path of their own; from two seats on rounds go through"
-    note += " the general one, and from the eleventh card on need a second word."
+    one, nine = (1e9 / rows[n_seats][0].value for n_seats in (1, 9))
+    note = (
+        f"A round takes {one:.1f} ns with one seat and {nine:.1f} with nine; a hand, the dealer's "
+        f"among them, {one / 2:.1f} and {nine / 10:.1f}. Random words needed for a round, by "
+        f"seats: {_words({n: _words_of(rules, n) for n in rows})}."
+    )
+    if nine / 10 > one / 2:
+        note += " A card is traced back through the swaps of all cards dealt before it."
     return Growth("Seats", "seats", columns, rows, note)
+
+
+def _words(needed: dict[int, int]) -> str:
+    """Random words a round needs, by what grows: ``1 with 1, 2 with 2 to 8``."""
+    return ", ".join(
+        f"{words} with {_span([n for n in needed if needed[n] == words])}"
+        for words in sorted(set(needed.values()))
+    )
+
+
+def _words_of(rules: niulab.RuleSet, n_seats: int) -> int:
+    per_word = deal_plan(rules, n_seats + 1)[0][0]
+    return -(-HAND_SIZE * (n_seats + 1) // per_word)
+
+
+def _span(numbers: list[int]) -> str:
+    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
 
 def _threads(meter: Meter, core: int, all_cores: set[int]) -> Growth:
@@ -93,20 +118,26 @@ def _threads(meter: Meter, core: int, all_cores: set[int]) -> Growth:
         )
     pin(core)
     load = os.getloadavg()[0]
-    note = f"`BatchEngine.count` on {len(all_cores)} cores, load average {load:.1f} meanwhile; by"
-    note += " the wall, two threads gain only what other work leaves of the second core."
+    gain = rows[2][0].wall / rows[1][0].wall
+    note = (
+        f"`BatchEngine.count` on {len(all_cores)} cores, load average {load:.1f} meanwhile. By "
+        f"the wall two threads do {gain:.2f} times the work of one."
+    )
     return Growth("Threads", "threads", ("per processor second",), rows, note, by_wall=True)
 
 
 def _decks(meter: Meter) -> Growth:
-    rows = {}
+    rows, words = {}, {}
     for decks in range(1, 9):
         rules = parse_rules(
             f'name = "decks-{decks}"\ntitle = "{decks} decks"\nextends = "{RULES}"\n'
             f'source = "benchmark"\ndeck = {{ decks = {decks} }}\n'
         )
-        work = play_work(rules, _ROWS)
+        work, words[decks] = play_work(rules, _ROWS), _words_of(rules, 1)
         rows[decks] = (meter.rate(f"growth: {decks} decks", work, _ROWS, batch=_ROWS),)
-    note = "Shuffled every round; a larger shoe is laid out anew for each, and five cards share a"
-    note += " word instead of ten."
+    one, most = (1e9 / rows[decks][0].value for decks in (1, 8))
+    note = (
+        f"Shuffled every round: {one:.1f} ns with one deck, {most:.1f} with eight. Random words "
+        f"needed for a round, by decks: {_words(words)}."
+    )
     return Growth("Decks", "decks", ("`BatchEngine.play`",), rows, note)

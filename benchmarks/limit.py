@@ -1,8 +1,10 @@
-"""The limit: the least work that deals, ranks and settles a round of two hands, and no more.
+"""The limit by which targets were set: the least work of a round of two hands, one round at a time.
 
 A stand-in game with the memory traffic of the real one: five cards each, points from the best base,
 three special hands, odds by the winner's rank, ties to the highest card. It knows nothing of rule
-files, seats or shoes. ``python benchmarks/limit.py`` prints nanoseconds per round, stage by stage.
+files, seats or shoes. Each round is finished before the next begins, so this is a yardstick and no
+bound: work on many rounds stage by stage, as in ``niulab.engine.kernels``, may pass it.
+``python benchmarks/limit.py`` prints nanoseconds per round, stage by stage.
 """
 
 from __future__ import annotations
@@ -178,7 +180,7 @@ def keyed_rounds(seed, first, key_of, rank_by_sum, odds, flat, scaled, nets):
 
 @njit
 def streamed_rounds(state, deck, key_of, rank_by_sum, odds, flat, scaled, nets):
-    """Whole rounds in order from one stream, the deck never put back: the least work of all."""
+    """Whole rounds in order from one stream, the deck never put back: the least of all."""
     for i in range(nets.shape[0]):
         mine, his, x = 0, 0, _U(0)
         while x < _REFUSED:
@@ -190,7 +192,7 @@ def streamed_rounds(state, deck, key_of, rank_by_sum, odds, flat, scaled, nets):
 
 
 class Limit(NamedTuple):
-    """Names of the figures, by stage."""
+    """Names of the figures, by stage; ``streamed`` is the one that targets are shares of."""
 
     words: str = "limit: word by counter"
     deal: str = "limit: word, ten cards, fresh deck"

@@ -31,7 +31,9 @@ __all__ = [
     "COUNT",
     "DEAL",
     "EVALUATED",
+    "FIRST_COMPUTED",
     "FIRST_FOUND",
+    "FIRST_KEPT",
     "FORWARD",
     "GYM_SINGLE",
     "IMPORT",
@@ -73,6 +75,8 @@ FORWARD = "exact evaluation: card network's forward passes"
 EVALUATED = "exact evaluation: card network, untrained"
 SOLVE = "solver: whole game, compiled"
 VALUES = "solver: all hand values from nothing, compiled"
+FIRST_COMPUTED = "solver: hand values, fresh process, from nothing"
+FIRST_KEPT = "solver: hand values, fresh process, from disk"
 IMPORT = "import niulab"
 SIMULATE = "niulab simulate"
 
@@ -221,13 +225,19 @@ def measure_evaluation(meter: Meter) -> None:
 
 
 def measure_first_calls(meter: Meter, repeats: int = 3) -> None:
-    """First calls with nothing compiled, the same with compiled code on disk, and warm solves."""
-    with tempfile.TemporaryDirectory() as cache:
+    """First calls with nothing compiled, the same with compiled code on disk, and warm solves.
+
+    Counts of hands are kept nowhere, but for the one figure that is about them.
+    """
+    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as kept:
         cold = {name: _fresh(name, cache) for name in ("kernels", "solve")}
         warm = {
             name: [_fresh(name, cache) for _ in range(repeats)]
-            for name in ("import", "kernels", "solve", "values")
+            for name in ("import", "kernels", "solve", "values", "first")
         }
+        for _ in range(2):  # the first writes them, the second may compile how they are read
+            _fresh("first", cache, kept)
+        warm["kept"] = [_fresh("first", cache, kept) for _ in range(repeats)]
 
     def of(probe: str, key: str) -> list[float]:
         return [run[key] for run in warm[probe]]
@@ -242,6 +252,8 @@ def measure_first_calls(meter: Meter, repeats: int = 3) -> None:
     meter.given(SOLVE, of("solve", "solve of another ranking"))
     meter.given("solver: all hand values after it", of("solve", "hand values after the solve"))
     meter.given(VALUES, of("values", "hand values from nothing"))
+    meter.given(FIRST_COMPUTED, of("first", "first hand values of a process"))
+    meter.given(FIRST_KEPT, of("kept", "first hand values of a process"))
 
 
 def stages_of(name: str, meter: Meter) -> list[Stage]:
@@ -258,11 +270,12 @@ def stages_of(name: str, meter: Meter) -> list[Stage]:
     return []
 
 
-def _fresh(probe: str, cache: str) -> Any:
+def _fresh(probe: str, cache: str, kept: str = "") -> Any:
+    """A probe's answer; ``cache`` holds compiled code, ``kept`` counts of hands if it is named."""
     script = Path(__file__).with_name("fresh.py")
     done = subprocess.run(
         [sys.executable, script, probe],
-        env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        env={**os.environ, "NUMBA_CACHE_DIR": cache, "NIULAB_CACHE": kept},
         capture_output=True,
         encoding="utf-8",
         check=True,

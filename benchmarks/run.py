@@ -1,5 +1,8 @@
 """``make bench``: measure everything in one run on one pinned core, and write RESULTS.md.
 
+Threads and the study of all betting systems take all cores, the latter for a minute or two
+(``--without-study`` leaves it out).
+
 Figures are per processor second, so that other work on the machine shifts them little; nothing here
 is a test. ``--peers FOLDER`` names a folder with one virtual environment per peer, absent ones are
 skipped: ``python -m venv FOLDER/envpool``, then ``FOLDER/envpool/bin/pip install envpool``, and so
@@ -16,6 +19,7 @@ import sys
 import time
 from pathlib import Path
 
+from betting import STUDY, measure_betting, measure_study
 from growth import measure_growth
 from limit import measure_limit
 from measure import Meter, default_core, pin
@@ -49,14 +53,20 @@ def main() -> None:
     meter.calibrate("after the environments")
     measure_first_calls(meter, repeats=1 if options.quick else 3)
     measure_evaluation(meter)
-    measure_simulate(meter, millions=5 if options.quick else 200)
+    measure_simulate(meter, millions=60 if options.quick else 400)
+    questions = measure_betting(meter)
+    skipped = {}
+    if reason := _why_no_study(options, meter, core, all_cores):
+        print(f"{STUDY}: skipped, {reason}", flush=True)
+        skipped[STUDY] = reason
     growths = measure_growth(coarse, core, all_cores=all_cores)
     meter.calibrate("before the peers")
-    peers, skipped = _measure_peers(options.peers)
+    peers, without = _measure_peers(options.peers)
     meter.calibrate("at the end")
     seconds = time.perf_counter() - start
     command = " ".join(["python benchmarks/run.py", *_without_paths(options)])
-    text = write(Run(command, core, seconds, meter, growths, peers, skipped))
+    skipped |= without
+    text = write(Run(command, core, seconds, meter, questions, growths, peers, skipped))
     options.out.write_text(text, encoding="utf-8")
     print(f"{options.out} written after {seconds:.0f} s")
 
@@ -66,6 +76,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--peers", type=Path, help="folder with one virtual environment per peer")
     parser.add_argument("--core", type=int, help="the core to run on; the last one if not given")
     parser.add_argument("--out", type=Path, default=_HERE / "RESULTS.md")
+    parser.add_argument(
+        "--without-study", action="store_true", help="leave out the study of minutes on all cores"
+    )
     parser.add_argument("--quick", action="store_true", help="a short run that proves nothing")
     return parser.parse_args()
 
@@ -73,7 +86,17 @@ def _options() -> argparse.Namespace:
 def _without_paths(options: argparse.Namespace) -> list[str]:
     words = ["--peers PEERS"] if options.peers else []
     words += [f"--core {options.core}"] if options.core is not None else []
+    words += ["--without-study"] if options.without_study else []
     return [*words, "--quick"] if options.quick else words
+
+
+def _why_no_study(
+    options: argparse.Namespace, meter: Meter, core: int, all_cores: set[int]
+) -> str | None:
+    """Measure the study, or say why there is no figure of it."""
+    if options.without_study:
+        return "it was not asked for"
+    return measure_study(meter, core, all_cores=all_cores, is_short=options.quick)
 
 
 def _measure_peers(folder: Path | None) -> tuple[list[Peer], dict[str, str]]:
