@@ -225,9 +225,14 @@ def deal_hands(seeds, rounds, shoe, block, n_as_dealt, hands):
             own = places[5 * hand : 5 * hand + 5]
             if hand >= n_as_dealt:
                 _sort_five(own)  # places are in the order of their cards
-            for i in range(n):
-                for j in range(5):
-                    hands[hand, start + i, j] = full[own[j, i]]
+            if plan[3]:  # in a whole deck a place is its card
+                for i in range(n):
+                    for j in range(5):
+                        hands[hand, start + i, j] = own[j, i]
+            else:
+                for i in range(n):
+                    for j in range(5):
+                        hands[hand, start + i, j] = full[own[j, i]]
 
 
 # ---------------------------------------------------------------- ranking
