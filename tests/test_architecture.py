@@ -19,7 +19,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 400
 MOST_MODULES = 12
 TRAINING_LIBRARIES = {"torch", "stable_baselines3", "sb3_contrib", "tensorboard"}
-SLOW_TO_START = {"numba", "scipy", "matplotlib", *TRAINING_LIBRARIES}
+SLOW_TO_START = {"numba", "scipy", "matplotlib", "pyarrow", *TRAINING_LIBRARIES}
 
 LINT = """
 import sys
@@ -71,6 +71,7 @@ def test_imports_only_go_down():
         ("solvers", "import torch", "Game, solvers, envs and evaluation"),
         ("agents", "import stable_baselines3", "Among agents, only networks, model_file"),
         ("training", "import matplotlib.pyplot", "Pictures are made only in"),
+        ("evaluation", "import matplotlib.figure", "Pictures are made only in"),
     ],
 )
 def test_the_checker_sees_a_planted_import(room, statement, contract, tmp_path):

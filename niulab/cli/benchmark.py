@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from niulab.cli.output import (
     JsonFlag,
     command_line,
     console,
     examples,
+    fitted_tables,
     print_json,
     progress_bar,
     say,
@@ -32,8 +30,6 @@ EXAMPLES = examples(
     "niulab benchmark configs/benchmark/arrange_hk.toml --out reports/hk",
     "niulab benchmark arrange --json > league.json",
 )
-
-_GAP = 3  # between two columns
 
 
 def run(
@@ -78,7 +74,7 @@ def print_league(league: League, files: ReportFiles) -> None:
     out = console()
     header, rows = league_cells(league)
     out.print(f"\n[bold]{league.title}[/bold], best first\n")
-    for part in _parts(header, rows, out.width):
+    for part in fitted_tables((header, rows), out.width, name="agent"):
         out.print(part)
     for line in (summary(league), *legend(league)):
         out.print(line, markup=False)
@@ -86,25 +82,3 @@ def print_league(league: League, files: ReportFiles) -> None:
     seed = f"seed {made.seed} of the cross-check, " if made.rounds else ""
     out.print(f"made by: {made.command} ({seed}rules {made.rules} {made.rules_hash})", markup=False)
     out.print(f"report: {files.html} (and {files.markdown.name}, .csv, .json)", markup=False)
-
-
-def _parts(header: list[str], rows: list[list[str]], width: int) -> Iterator[Table]:
-    """The table in as few parts as fit a width, each with the agents' names in front."""
-    name = header.index("agent")
-    widths = [
-        max(len(text) for text in column) + _GAP for column in zip(header, *rows, strict=True)
-    ]
-    left = [place for place, title in enumerate(header) if title not in {"agent", ""}]
-    while left:
-        taken, room = [left.pop(0)], width - widths[name]
-        room -= widths[taken[0]]
-        while left and widths[left[0]] <= room:
-            room -= widths[left[0]]
-            taken.append(left.pop(0))
-        part = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-        for place in (name, *taken):
-            is_text = header[place] in {"agent", "source"}
-            part.add_column(header[place], justify="left" if is_text else "right", no_wrap=True)
-        for row in rows:
-            part.add_row(*(row[place] for place in (name, *taken)))
-        yield part

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from niulab import __version__
-from niulab.cli import benchmark, demo, evaluate, hand, rules, simulate, solve, train
+from niulab.cli import benchmark, demo, evaluate, hand, rules, simulate, solve, study, train
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -77,6 +77,7 @@ for _name, _room in {
     "train": train,
     "evaluate": evaluate,
     "benchmark": benchmark,
+    "study": study,
     "demo": demo,
 }.items():
     app.command(_name, epilog=_room.EXAMPLES)(_room.run)

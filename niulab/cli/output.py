@@ -11,12 +11,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from niulab.evaluation.tables import Cells
 
 __all__ = [
     "JsonFlag",
@@ -26,6 +31,7 @@ __all__ = [
     "console",
     "exact",
     "examples",
+    "fitted_tables",
     "percent",
     "print_json",
     "progress_bar",
@@ -41,6 +47,7 @@ JsonFlag = Annotated[
     bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")
 ]
 
+_GAP = 3  # between two columns
 _WIDTH_OF_FILES = 160  # where no terminal says how wide it is
 
 
@@ -89,6 +96,35 @@ def table(title: str, *columns: str, note: str = "") -> Table:
     for place, column in enumerate(columns):
         result.add_column(column, justify="right" if place else "left", no_wrap=not place)
     return result
+
+
+def fitted_tables(cells: Cells, width: int, *, name: str) -> Iterator[Table]:
+    """A table in as few parts as fit a width, each with the column ``name`` in front; columns
+    without a title are left out.
+    """
+    from niulab.evaluation.tables import figure_columns
+
+    header, rows = cells
+    widths = [
+        max(len(text) for text in column) + _GAP for column in zip(header, *rows, strict=True)
+    ]
+    front, figures = header.index(name), figure_columns(cells)
+    left = [place for place, title in enumerate(header) if title and place != front]
+    while True:
+        taken, room = [front], width - widths[front]
+        while left and (len(taken) == 1 or widths[left[0]] <= room):
+            room -= widths[left[0]]
+            taken.append(left.pop(0))
+        part = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+        for place in taken:
+            justify: JustifyMethod = "right" if figures[place] else "left"
+            fits = place == front or widths[place] <= width - widths[front]
+            part.add_column(header[place], justify=justify, no_wrap=fits)
+        for row in rows:
+            part.add_row(*(escape(row[place]) for place in taken))
+        yield part
+        if not left:
+            return
 
 
 def warn(lines: Iterable[str]) -> None:

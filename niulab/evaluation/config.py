@@ -17,18 +17,29 @@ seeds  = [0, 1]
 
 from __future__ import annotations
 
+import reprlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import ErrorDetails
 
 from niulab.agents.registry import make_agent
 from niulab.engine.rules.toml import parse_toml, read_text
 from niulab.envs.settings import PRESETS, EnvSettings, make_settings
 from niulab.errors import CheckpointError, ConfigError, nearest
 
-__all__ = ["BenchmarkConfig", "TrainRow", "find_config", "parse_benchmark", "read_benchmark"]
+__all__ = [
+    "BenchmarkConfig",
+    "TrainRow",
+    "explained",
+    "find_config",
+    "parse_benchmark",
+    "read_benchmark",
+    "read_tree",
+]
 
 
 @dataclass(frozen=True)
@@ -97,19 +108,34 @@ def find_config(name: str | Path, kind: str) -> Path:
     )
 
 
-def read_benchmark(name: str | Path) -> BenchmarkConfig:
-    """Read a benchmark by path or by shipped name; raises ConfigError with every mistake."""
-    path = find_config(name, "benchmark")
+def read_tree(path: Path) -> dict[str, Any]:
+    """The tree of a config file; raises ConfigError for one that is no TOML."""
     try:
         text = read_text(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"cannot read '{path}': {reason}") from None
     try:
-        tree = parse_toml(text)
+        return parse_toml(text)
     except ValueError as error:
         raise ConfigError(f"{path} is no TOML: {error}") from None
-    return parse_benchmark(tree, origin=str(path))
+
+
+def explained(item: ErrorDetails, where: str, known: Iterable[str]) -> str:
+    """One line for one of pydantic's errors at a key, whose model knows the keys ``known``."""
+    if item["type"] == "extra_forbidden":
+        return f"unknown key '{where}'{nearest(str(item['loc'][-1]), known)}"
+    if item["type"] == "missing":
+        return f"{where} is missing"
+    if item["type"] == "value_error":  # a sentence of ours, with what was got and what to write
+        return f"{where}: " * bool(where) + item["msg"].removeprefix("Value error, ")
+    return f"{where}: {item['msg'][:1].lower()}{item['msg'][1:]}, got {reprlib.repr(item['input'])}"
+
+
+def read_benchmark(name: str | Path) -> BenchmarkConfig:
+    """Read a benchmark by path or by shipped name; raises ConfigError with every mistake."""
+    path = find_config(name, "benchmark")
+    return parse_benchmark(read_tree(path), origin=str(path))
 
 
 def parse_benchmark(tree: Mapping[str, Any], *, origin: str = "benchmark") -> BenchmarkConfig:

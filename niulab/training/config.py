@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from niulab.agents.model_card import CardNetwork, MlpNetwork, verify_network
-from niulab.engine.rules.toml import parse_toml, read_text
+from niulab.engine.rules.toml import overridden
 from niulab.envs.settings import PRESETS, EnvSettings, make_settings
 from niulab.errors import ConfigError, nearest
-from niulab.evaluation.config import find_config
-from niulab.training.overrides import overridden
+from niulab.evaluation.config import explained, find_config, read_tree
 from niulab.training.schedules import Schedule, Scheduled, constant
 
 __all__ = [
@@ -179,19 +179,11 @@ class TrainConfig(_Strict):
 def read_train(name: str | Path, *, overrides: Iterable[str] = (), **changes: Any) -> TrainConfig:
     """Read a config by path or by shipped name; ``changes`` replace top-level values.
 
-    ``overrides`` are words like ``algorithm.n_steps=8`` (see ``overrides``). Raises ConfigError
-    with every mistake.
+    ``overrides`` are words like ``algorithm.n_steps=8`` (see ``engine.rules.toml``). Raises
+    ConfigError with every mistake.
     """
     path = find_config(name, "train")
-    try:
-        text = read_text(path)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(f"cannot read '{path}': {reason}") from None
-    try:
-        tree = parse_toml(text)
-    except ValueError as error:
-        raise ConfigError(f"{path} is no TOML: {error}") from None
+    tree = read_tree(path)
     return parse_train(overridden(tree | changes, overrides), origin=str(path))
 
 
@@ -265,7 +257,7 @@ def _mistaken_batches(tree: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _explain(item: Mapping[str, Any]) -> str:
+def _explain(item: ErrorDetails) -> str:
     """One line for one of pydantic's errors."""
     parts = [str(part) for part in item["loc"]]
     if len(parts) > 2 and parts[1] in _MODELS:
@@ -273,17 +265,13 @@ def _explain(item: Mapping[str, Any]) -> str:
     else:
         place, model = parts, _MODELS.get(parts[0], TrainConfig) if len(parts) > 1 else TrainConfig
     where = ".".join(place)
-    if item["type"] == "extra_forbidden":
-        known = tuple(Schedule.model_fields if len(place) > 2 else model.model_fields)
-        return f"unknown key '{where}'{nearest(place[-1], known)}"
-    if item["type"] == "missing":
-        return f"{where} is missing"
     if item["type"] in {"union_tag_invalid", "union_tag_not_found"}:
         key = "kind" if place[0] == "network" else "name"
         tags = ("cards", "mlp") if key == "kind" else ("ppo", "a2c", "maskable_ppo", "dqn")
         given = item["input"].get(key) if isinstance(item["input"], Mapping) else item["input"]
         return f"{where}.{key} is one of {', '.join(tags)}, got {reprlib.repr(given)}"
-    return f"{where}: {item['msg'][:1].lower()}{item['msg'][1:]}, got {reprlib.repr(item['input'])}"
+    known = tuple(Schedule.model_fields if len(place) > 2 else model.model_fields)
+    return explained(item, where, known)
 
 
 _MODELS: dict[str, type[BaseModel]] = {

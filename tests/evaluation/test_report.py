@@ -11,11 +11,12 @@ from dataclasses import replace
 import pytest
 
 from niulab.errors import ConfigError
-from niulab.evaluation import report
+from niulab.evaluation import page
 from niulab.evaluation.benchmark import League, LeagueRow, Provenance
 from niulab.evaluation.curves import Curve
-from niulab.evaluation.plots import league_bars, learning_curves, regret_by_rank
-from niulab.evaluation.report import league_html, write_files, write_report
+from niulab.evaluation.page import write_files
+from niulab.evaluation.plots.league import league_bars, learning_curves, regret_by_rank
+from niulab.evaluation.report import league_html, write_report
 from niulab.evaluation.score import Bounds, SimulatedScore
 from niulab.evaluation.statistics import Estimate
 from niulab.evaluation.tables import (
@@ -167,7 +168,7 @@ def test_pictures_leave_no_trace_in_matplotlib(league, tmp_path):
         "    return {name: matplotlib.rcParams[name] for name in names}\n"
         "before = parameters()\n"
         "from niulab.evaluation import Bounds, Curve\n"
-        "from niulab.evaluation.plots import learning_curves\n"
+        "from niulab.evaluation.plots.league import learning_curves\n"
         "curve = Curve('x', (1, 2), ({'value': 0, 'regret': 1}, {'value': 1, 'regret': 0}))\n"
         "assert learning_curves([curve], Bounds(None, None))\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
@@ -211,8 +212,8 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device", "new.md")
         return stream
 
-    real = report.os.fdopen
-    monkeypatch.setattr(report.os, "fdopen", broken)
+    real = page.os.fdopen
+    monkeypatch.setattr(page.os, "fdopen", broken)
     with pytest.raises(ConfigError, match=r"cannot write 'new.md': No space left.*another folder"):
         write_files({old: "changed", new: "made"})
     assert old.read_text() == "old"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from niulab.evaluation.sessions.simulate import simulate_sessions
 from niulab.solvers.sessions.barriers import (
     Diffusion,
     Endless,
-    FlatBarriers,
     RuinCurve,
     endless_play,
     flat_barriers,
@@ -99,27 +98,30 @@ def flat_walks(
 
 @dataclass(frozen=True, eq=False)
 class GoalOrRuin:
-    """Flat play to the target without a deadline, by the config's bankrolls (b,).
+    """Flat play to the target without a deadline, by ``starts_cents`` (b,).
 
-    p_ruin: exact but for ``error_bound``. lundberg: (b, 2), what the root of E exp(tX) = 1 proves
-    of it. diffusion: (b,). rounds: (b,), expected until either end. simulated: ruined sessions;
-    unended: sessions (of ``n_endless``) that no end had met when the simulation stopped.
-    endless: play without the target.
+    p_ruin: (b,), exact but for ``error_bound``. lundberg: (b, 2), what the root of E exp(tX) = 1
+    proves of it. diffusion: (b,). rounds: (b,), expected until either end. endless: the same play
+    without the target. simulated: by start, ruined sessions and how many had met no end when the
+    simulation stopped.
     """
 
+    starts_cents: NDArray[np.int64]
     p_ruin: _Floats
     error_bound: float
     lundberg: _Floats
     diffusion: _Floats
     rounds: _Floats
-    simulated: tuple[Share, ...]
-    unended: tuple[int, ...]
     endless: tuple[Endless, ...]
+    simulated: dict[int, tuple[Share, int]]
 
-    def holds(self, place: int) -> bool:
-        """Whether the simulated interval holds the exact chance, sessions without an end aside."""
-        share, chance = self.simulated[place], float(self.p_ruin[place])
-        return share.low <= chance <= share.high + self.unended[place] / share.n
+    def holds(self, start_cents: int) -> bool:
+        """Whether the simulated interval holds the exact chance, whatever came of those without an
+        end.
+        """
+        share, unended = self.simulated[start_cents]
+        chance = float(self.p_ruin[np.searchsorted(self.starts_cents, start_cents)])
+        return share.low <= chance <= share.high + unended / share.n
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +168,8 @@ def slip_ruin(
     report(0.0)
     curve = ruin_curve(rules, law, _starts(law, bankrolls_cents), rounds)
     distances = curve.starts_cents - curve.ruin_below_cents
+    goals = _Goals(rules, law, target_cents)
+    goal = goals.from_each(curve.starts_cents)
     report(0.1)
     walks = flat_walks(
         rules,
@@ -175,10 +179,9 @@ def slip_ruin(
         seed=seed,
         progress=lambda share: report(0.1 + 0.4 * share),
     )
-    goals = _Goals(rules, law, target_cents)
-    simulated = []
+    simulated = {}
     for place, start in enumerate(bankrolls_cents):
-        simulated.append(goals.simulate(start, n_endless, seed, level, threads))
+        simulated[start] = goals.simulate(start, n_endless, seed, level, threads)
         report(0.5 + 0.5 * (place + 1) / len(bankrolls_cents))
     return SlipRuin(
         slip=slip,
@@ -186,7 +189,7 @@ def slip_ruin(
         curve=curve,
         at_end=_at_end(law, distances, rounds),
         simulated=tuple(walks.ruined(cents, level=level) for cents in distances.tolist()),
-        goal=goals.from_each(bankrolls_cents, simulated),
+        goal=replace(goal, simulated=simulated),
     )
 
 
@@ -219,33 +222,33 @@ class _Goals:
     def ruin_below_cents(self) -> int:
         return exposure_cents(self.rules, self.law.slip)
 
-    def from_each(
-        self, starts_cents: Sequence[int], simulated: Sequence[tuple[Share, int]]
-    ) -> GoalOrRuin:
-        """All figures from each start."""
+    def from_each(self, starts_cents: NDArray[np.int64]) -> GoalOrRuin:
+        """All figures from each start but the simulated ones."""
         below, target, law = self.ruin_below_cents, self.target_cents, self.law
-        solved = {start: self._solve(start) for start in starts_cents if start >= below}
-        bounds = [goal_bounds(law, start, below, target) for start in starts_cents]
+        starts = starts_cents.tolist()
+        # starts on one lattice share their equations
+        solved = {start % law.step_cents: start for start in starts if start >= below}
+        systems = {
+            rest: flat_barriers(self.rules, law, start, target) for rest, start in solved.items()
+        }
+        found = [systems[s % law.step_cents] if s >= below else None for s in starts]
         diffusion = Diffusion.of(law)
-        shares, unended = zip(*simulated, strict=True)
+        bounds = np.array([goal_bounds(law, start, below, target) for start in starts])
         return GoalOrRuin(
+            starts_cents=starts_cents,
             p_ruin=np.array(
-                [1 - solved[s].goal_from(s) if s in solved else 1.0 for s in starts_cents]
+                [1 - f.goal_from(s) if f else 1.0 for f, s in zip(found, starts, strict=True)]
             ),
-            error_bound=max((each.error_bound for each in solved.values()), default=0.0),
-            lundberg=np.array([[1 - high, 1 - low] for low, high in bounds]),
+            error_bound=max((system.error_bound for system in systems.values()), default=0.0),
+            lundberg=1 - bounds[:, ::-1],
             diffusion=np.array(
-                [
-                    1 - diffusion.p_goal(s - below, target - s) if s >= below else 1.0
-                    for s in starts_cents
-                ]
+                [1 - diffusion.p_goal(max(s - below, 0), target - s) for s in starts]
             ),
             rounds=np.array(
-                [solved[s].rounds_from(s) if s in solved else 0.0 for s in starts_cents]
+                [f.rounds_from(s) if f else 0.0 for f, s in zip(found, starts, strict=True)]
             ),
-            simulated=shares,
-            unended=unended,
-            endless=tuple(endless_play(law, start, below) for start in starts_cents),
+            endless=tuple(endless_play(law, start, below) for start in starts),
+            simulated={},
         )
 
     def simulate(
@@ -271,6 +274,3 @@ class _Goals:
         # who cannot place the slip again is ruined, though the table may take a lesser one
         ruined = result.ruin.count + result.left.count
         return Share(ruined, n, level), n - ruined - result.target.count
-
-    def _solve(self, start_cents: int) -> FlatBarriers:
-        return flat_barriers(self.rules, self.law, start_cents, self.target_cents)

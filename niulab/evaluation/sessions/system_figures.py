@@ -42,6 +42,7 @@ MOST_STATES = 1 << 25
 QUANTILES = (0.05, 0.5, 0.95)
 """Shares at which results and drawdowns are told."""
 
+_MOST_LEVELS = 1 << 18  # without a target: what stakes a share of the bankroll knows no end
 _WORST = 0.05
 _CHUNK = 2048  # sessions sampled together
 
@@ -148,10 +149,11 @@ class SampledSession:
 def tables_of(task: SystemTask, name: str) -> BettingTables:
     """A system's tables on the lattice of all it can stake; raises ConfigError.
 
-    Without a target the lattice ends where hardly any session gets, or where the tables would hold
-    more than ``MOST_STATES``: what leaves it there is ``overflow``.
+    Without a target the lattice ends where hardly any session gets, at the latest with 2^18 levels
+    or ``MOST_STATES`` (but not below four times the start): what leaves it there is ``overflow``.
     """
-    system, slips = make_system(name), (task.base_slip,)
+    system = make_system(name)
+    slips: tuple[Slip, ...] = (task.base_slip,)
     lattice = _lattice(task, system, slips)
     while True:
         tables = system_tables(
@@ -177,8 +179,8 @@ def _lattice(task: SystemTask, system: BettingSystem, slips: tuple[Slip, ...]) -
     start, target = task.start_cents, task.target_cents
     step, n_levels = session_lattice(task.rules, slips, start, target, n_rounds=task.n_rounds)
     if target is None:
-        most = max(MOST_STATES // len(system.automaton), 2 * start // step)
-        n_levels = min(n_levels, most)
+        most = min(MOST_STATES // len(system.automaton), _MOST_LEVELS)
+        n_levels = min(n_levels, max(most, 4 * start // step))
     return step, n_levels
 
 

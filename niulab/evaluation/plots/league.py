@@ -1,50 +1,47 @@
-"""Pictures of a league as PNG bytes; the only room that imports matplotlib, and without its state.
-
-Every series has its own marker and dash beside its color, so that a grey print stays readable.
-"""
+"""Pictures of a league: values, regret by rank, learning curves."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from niulab.evaluation.benchmark import League
 from niulab.evaluation.curves import Curve
+from niulab.evaluation.plots.style import (
+    FAINT,
+    INK,
+    finish,
+    make_figure,
+    png_of,
+    series_style,
+    span,
+)
 from niulab.evaluation.score import UNITS, ArrangementScore, Bounds, SimulatedScore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["league_bars", "learning_curves", "regret_by_rank"]
-
-_INK, _FAINT = "#222222", "#bbbbbb"
-# Okabe and Ito's colors in an order of falling lightness differences
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
-_MARKERS = "os^Dv<>P"
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
-_DPI = 150
 
 
 def league_bars(league: League) -> bytes:
     """Value of each agent, best on top, between the lines of uniform play and the optimum."""
     rows = league.rows[::-1]
-    figure, axes = _figure(9.0, 1.5 + 0.42 * len(rows))
+    figure, axes = make_figure(9.0, 1.5 + 0.42 * len(rows))
     values = [float(row.score.value) for row in rows]
-    left, right = _span([*values, *_known(league.bounds)])
+    left, right = span([*values, *_known(league.bounds)])
     places = np.arange(len(rows))
     axes.barh(
-        places, np.array(values) - left, left=left, height=0.62, color="#9ecae1", edgecolor=_INK
+        places, np.array(values) - left, left=left, height=0.62, color="#9ecae1", edgecolor=INK
     )
     for place, row in zip(places, rows, strict=True):
         seen = row.score.estimate if isinstance(row.score, SimulatedScore) else row.check
         if seen is not None:
             axes.errorbar(
-                seen.mean, place, xerr=seen.half_width, fmt="o", color=_INK, markersize=3, capsize=4
+                seen.mean, place, xerr=seen.half_width, fmt="o", color=INK, markersize=3, capsize=4
             )
         axes.annotate(
             f"{float(row.score.value):+.6f}" + ("" if row.score.is_exact else " (simulated)"),
@@ -52,15 +49,15 @@ def league_bars(league: League) -> bytes:
             xycoords=("axes fraction", "data"),
             va="center",
             fontsize=9,
-            color=_INK,
+            color=INK,
         )
     _bound_lines(axes, league.bounds)
     axes.set_xlim(left, right)
     axes.set_yticks(places, [row.name for row in rows])
     axes.set_xlabel(f"value, {league.unit} (dot: simulated mean with its interval)")
-    axes.grid(axis="x", color=_FAINT, linewidth=0.5)
+    axes.grid(axis="x", color=FAINT, linewidth=0.5)
     axes.set_axisbelow(True)
-    return _png(figure)
+    return png_of(figure)
 
 
 def regret_by_rank(league: League) -> bytes | None:
@@ -79,13 +76,13 @@ def regret_by_rank(league: League) -> bytes | None:
             for row in scored
         ]
     )
-    figure, axes = _figure(9.0, 4.6)
+    figure, axes = make_figure(9.0, 4.6)
     floor = 10.0 ** np.floor(np.log10(table[table > 0].min()))
     places = np.arange(len(ranks))
     for index, (row, values) in enumerate(zip(scored, table, strict=True)):
         shown = np.where(values > 0, values, np.nan)
         shift = 0.08 * (index - (len(scored) - 1) / 2)
-        axes.plot(places + shift, shown, label=row.name, **_style(index))
+        axes.plot(places + shift, shown, label=row.name, **series_style(index))
     axes.set_yscale("log")
     axes.set_ylim(bottom=floor)
     axes.set_xlim(-0.5, len(ranks) - 0.5)
@@ -93,8 +90,8 @@ def regret_by_rank(league: League) -> bytes | None:
     axes.set_xticks(places, names, rotation=35, ha="right")
     axes.set_xlabel("rank of the hand at its best setting (no mark: no regret there)")
     axes.set_ylabel("regret, base units per deal")
-    _finish(axes)
-    return _png(figure)
+    finish(axes)
+    return png_of(figure)
 
 
 def learning_curves(
@@ -109,64 +106,30 @@ def learning_curves(
         return None
     regrets = np.concatenate([curve.series("regret") for curve in curves])
     has_regret = bool(np.isfinite(regrets).any())
-    figure, panels = _figure(9.0, 6.8 if has_regret else 3.6, n_panels=1 + has_regret)
+    figure, panels = make_figure(9.0, 6.8 if has_regret else 3.6, n_panels=1 + has_regret)
     panels = np.atleast_1d(panels)
     for index, curve in enumerate(curves):
-        panels[0].plot(curve.steps, curve.series("value"), label=curve.name, **_style(index))
+        panels[0].plot(curve.steps, curve.series("value"), label=curve.name, **series_style(index))
     _bound_lines(panels[0], bounds, horizontal=True)
     panels[0].set_ylabel(f"value, {unit}")
     if has_regret:
         _draw_regret(panels[1], curves, regrets[regrets > 0])
     for panel in panels:
         panel.set_xlim(left=0)
-        panel.grid(color=_FAINT, linewidth=0.5)
+        panel.grid(color=FAINT, linewidth=0.5)
     panels[-1].set_xlabel("environment steps")
-    _finish(panels[0])
-    return _png(figure)
+    finish(panels[0])
+    return png_of(figure)
 
 
 def _draw_regret(axes: Axes, curves: Sequence[Curve], positive: NDArray[np.float64]) -> None:
     floor = 10.0 ** np.floor(np.log10(positive.min())) / 3 if len(positive) else 1e-9
     for index, curve in enumerate(curves):
         shown = np.maximum(curve.series("regret"), floor)
-        axes.plot(curve.steps, shown, clip_on=False, **_style(index))
+        axes.plot(curve.steps, shown, clip_on=False, **series_style(index))
     axes.set_yscale("log")
     axes.set_ylim(bottom=floor)
     axes.set_ylabel("regret, base units per deal\n(lower edge: exactly 0)")
-
-
-# ---------------------------------------------------------------- drawing
-
-
-def _figure(width: float, height: float, *, n_panels: int = 1) -> tuple[Figure, Any]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
-    FigureCanvasAgg(figure)  # the figure draws itself: pyplot and its global state stay out
-    return figure, figure.subplots(n_panels, sharex=True)
-
-
-def _png(figure: Figure) -> bytes:
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", metadata={"Software": None})
-    return stream.getvalue()
-
-
-def _style(index: int) -> dict[str, Any]:
-    return {
-        "color": _COLORS[index % len(_COLORS)],
-        "marker": _MARKERS[index % len(_MARKERS)],
-        "linestyle": _DASHES[index % len(_DASHES)],
-        "markersize": 5,
-        "linewidth": 1.4,
-    }
-
-
-def _finish(axes: Axes) -> None:
-    axes.grid(color=_FAINT, linewidth=0.5)
-    axes.set_axisbelow(True)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
 
 
 def _bound_lines(axes: Axes, bounds: Bounds, *, horizontal: bool = False) -> None:
@@ -180,9 +143,9 @@ def _bound_lines(axes: Axes, bounds: Bounds, *, horizontal: bool = False) -> Non
             continue
         value = float(bound)
         if horizontal:
-            axes.axhline(value, color=_INK, linestyle=dash, linewidth=1.2, label=name, zorder=1)
+            axes.axhline(value, color=INK, linestyle=dash, linewidth=1.2, label=name, zorder=1)
             continue
-        axes.axvline(value, color=_INK, linestyle=dash, linewidth=1.2, zorder=1)
+        axes.axvline(value, color=INK, linestyle=dash, linewidth=1.2, zorder=1)
         axes.annotate(
             name,
             (value, 1.01),
@@ -190,16 +153,9 @@ def _bound_lines(axes: Axes, bounds: Bounds, *, horizontal: bool = False) -> Non
             ha=side,
             va="bottom",
             fontsize=9,
-            color=_INK,
+            color=INK,
         )
 
 
 def _known(bounds: Bounds) -> list[float]:
     return [float(bound) for bound in (bounds.random, bounds.optimum) if bound is not None]
-
-
-def _span(values: Sequence[float]) -> tuple[float, float]:
-    """Limits with a margin on both sides, so that no bar vanishes and no line lies on the frame."""
-    low, high = min(values), max(values)
-    margin = 0.08 * (high - low) or 0.01
-    return low - margin, high + margin
