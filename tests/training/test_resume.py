@@ -84,11 +84,25 @@ def test_a_resumed_run_equals_an_uninterrupted_one(
     assert scalars(cut, "rollout/ep_rew_mean") == scalars(whole, "rollout/ep_rew_mean")
 
 
+SHORT_DECK = """
+name = "short-deck"
+title = "Single, Double, Super Niu without 2 to 6"
+source = "tests"
+extends = "single-double-super"
+[deck]
+removed_ranks = ["2", "3", "4", "5", "6"]
+[table]
+max_seats = 5
+"""
+
+
 def test_sessions_resume_too(tiny, tmp_path, killed_after, monkeypatch):
+    rules = tmp_path / "short-deck.toml"
+    rules.write_text(SHORT_DECK, encoding="utf-8")
     config = tiny(
         "maskable_ppo",
         task="niulab/NiuNiu-v0",
-        env={"encoding": "ids", "n_rounds": 3},
+        env={"rules": str(rules), "encoding": "ids", "n_rounds": 3},
         total_steps=256,
         checkpoint={"every": 96},
     )
