@@ -6,7 +6,7 @@ of hands, which are asked twice, with other chance and memory, and once more in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from niulab.envs.encoding import Encoding
 from niulab.envs.settings import N_SETTINGS, EnvSettings
 from niulab.errors import ConfigError
 from niulab.seeding import generator
-from niulab.solvers.matchups import matchups
+from niulab.solvers.matchups import Matchups, matchups
 from niulab.solvers.policy_law import (
     RESOLUTION,
     OptionWeights,
@@ -130,25 +130,25 @@ class HandAsker:
 def asked_actions(
     asker: HandAsker, *, chunk: int, progress: Progress | None = None
 ) -> tuple[NDArray[np.uint8], int]:
-    """Legal actions for every row of ``matchups(rules).hands``, and how many answers were illegal.
+    """Legal actions by row of ``matchups(rules).hands``, and how many answers were illegal.
 
+    Hands that the shoe cannot deal are not asked about and hold 0.
     As in the environment, an illegal answer becomes action 0, or an error under illegal="raise".
     """
     table = asker.table
     is_direct = asker.can_set_directly()
-    actions = np.empty(len(table.hands), dtype=np.uint8)
+    actions = np.zeros(len(table.hands), dtype=np.uint8)
     n_illegal = 0
-    for start in range(0, len(actions), chunk):
-        rows = slice(start, start + chunk)
+    for rows, done, total in _chunks(table, chunk):
         if is_direct and isinstance(asker.setter, HandSetter):
             hands = table.hands[rows]
             answer = as_actions(asker.setter.set_hands(hands), len(hands), asker.agent.name)
         else:
             answer = asker.actions(table.hands[rows])
         actions[rows], is_illegal = _legal(answer)
-        n_illegal += int(np.count_nonzero(is_illegal & (table.weights[rows] > 0)))
+        n_illegal += int(np.count_nonzero(is_illegal))
         if progress is not None:
-            progress(min(start + chunk, len(actions)), len(actions))
+            progress(done, total)
     if n_illegal and asker.settings.illegal == "raise":
         raise ConfigError(
             f"'{asker.agent.name}' answered {n_illegal} hands with an action outside "
@@ -165,14 +165,23 @@ def asked_weights(
     if not stochastic:
         actions, n_illegal = asked_actions(asker, chunk=chunk, progress=progress)
         return chosen_weights(table, actions), n_illegal
-    weights: NDArray[np.int32] = np.empty(table.options.shape, dtype=np.int32)
-    for start in range(0, len(weights), chunk):
-        rows = slice(start, start + chunk)
+    weights: NDArray[np.int32] = np.zeros(table.options.shape, dtype=np.int32)
+    weights[:, 0] = RESOLUTION
+    for rows, done, total in _chunks(table, chunk):
         whole = quantized(asker.probabilities(table.hands[rows]))
         weights[rows] = option_weights(table.option_of[rows], whole, weights.shape[1])
         if progress is not None:
-            progress(min(start + chunk, len(weights)), len(weights))
+            progress(done, total)
     return OptionWeights(weights, RESOLUTION), 0
+
+
+def _chunks(table: Matchups, chunk: int) -> Iterator[tuple[slice | NDArray[np.int64], int, int]]:
+    """Rows of the hands that the shoe can deal, piece by piece: rows, hands done, hands in all."""
+    dealt = np.flatnonzero(table.weights)
+    total, are_all = len(dealt), len(dealt) == len(table.weights)
+    for start in range(0, total, chunk):
+        end = min(start + chunk, total)
+        yield slice(start, end) if are_all else dealt[start:end], end, total
 
 
 def probabilities_of(

@@ -7,7 +7,7 @@ of the round for every slip (``solvers.policy_law``).
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from niulab.agents.base import Agent, FiniteMemoryBettor, StochasticAgent, as_ac
 from niulab.agents.solver import solve_task
 from niulab.envs.encoding import BETTING, NO_CARD, Encoding, Sight
 from niulab.envs.rows.masks import LegalActions
-from niulab.envs.settings import EnvSettings
+from niulab.envs.settings import N_SETTINGS, EnvSettings
 from niulab.errors import ConfigError
 from niulab.evaluation.asking import HandAsker, Progress, asked_weights, probabilities_of
 from niulab.evaluation.exact import SETTING_IS_FREE
@@ -53,7 +53,7 @@ def evaluate_session(
         raise ConfigError(f"'{agent.name}' has no exact score: {reason}; simulate it instead")
     rules = settings.rules
     if not stochastic and not _follows(agent, settings):
-        stochastic = _find_dependence(agent, settings) is not None
+        stochastic = _dependence(agent, settings).by_chance is not None
     asked = _Asked(agent, settings, chunk=chunk, stochastic=stochastic, progress=progress)
     if _follows(agent, settings):
         best = ends = remembered_ends(agent, settings)
@@ -85,9 +85,12 @@ def evaluate_session(
 def why_session_simulated(agent: Agent, settings: EnvSettings) -> str | None:
     """Why a policy that bets over a bankroll has no exact score, or None if it has one."""
     reason = _why_task_simulated(settings)
-    if reason is not None or isinstance(agent, StochasticAgent) or _follows(agent, settings):
+    if reason is not None or _follows(agent, settings):
         return reason
-    return _find_dependence(agent, settings)
+    found = _dependence(agent, settings)
+    if found.by_chance is not None and not isinstance(agent, StochasticAgent):
+        return found.by_chance
+    return found.by_bankroll
 
 
 def session_bounds(settings: EnvSettings) -> Bounds:
@@ -261,53 +264,78 @@ def _why_task_simulated(settings: EnvSettings) -> str | None:
     return None
 
 
-def _find_dependence(agent: Agent, settings: EnvSettings) -> str | None:
-    """What bets or settings depend on besides bankroll, rounds left, slip and hand, or None."""
+class _Dependence(NamedTuple):
+    """What an agent's answers depend on besides bankroll and rounds left, or slip and hand.
+
+    by_chance: on chance or memory, for which probabilities can stand. by_bankroll: settings that
+    depend on the bankroll or the rounds left, so that no law of the round can hold them.
+    """
+
+    by_chance: str | None = None
+    by_bankroll: str | None = None
+
+
+def _dependence(agent: Agent, settings: EnvSettings) -> _Dependence:
+    """What a sample of states and hands, asked about twice and at several bankrolls, shows."""
     rng = generator(0, "evaluation/states")
     bankrolls, lefts = _some_states(settings, rng)
-    encoding, legal = Encoding(settings), LegalActions(settings)
-    masks = masks_at(settings, legal, bankrolls)
-    shown = _before_the_bet(encoding, bankrolls, lefts)
+    masks = masks_at(settings, LegalActions(settings), bankrolls)
+    shown = _before_the_bet(Encoding(settings), bankrolls, lefts)
     memory, answers = agent.initial_state(len(shown)), []
     for seed in (0, 1):
         answer, memory = agent.act(shown, masks, {}, memory, generator(seed, "evaluation/agent"))
         answers.append(as_actions(answer, len(shown), agent.name))
     n_changed = int(np.count_nonzero(answers[0] != answers[1]))
+    by_chance = None
     if n_changed:
-        return (
+        by_chance = (
             "it bets by chance or memory: asked twice, it bet otherwise at "
             f"{n_changed} of {len(shown)} sampled bankrolls"
         )
     if not _sets_hands(settings):
-        return None
-    return _find_dependence_of_hands(agent, settings, answers[0], rng)
+        return _Dependence(by_chance)
+    n_slips = len(settings.menu)
+    for slip in np.unique(np.clip(answers, 0, n_slips - 1)).tolist():
+        found = HandAsker(agent, settings, slip=slip).find_dependence()
+        by_chance = by_chance or found
+        covered = np.flatnonzero(masks[:, slip])
+        some = covered[np.linspace(0, len(covered) - 1, _STATES_OF_HANDS).astype(np.int64)]
+        places = {"slip": slip, "states": (bankrolls[some].tolist(), lefts[some].tolist())}
+        changed = _settings_changed(agent, settings, rng, by_chance=found is not None, **places)
+        if changed is not None:
+            return _Dependence(by_chance, changed)
+    return _Dependence(by_chance)
 
 
-def _find_dependence_of_hands(
-    agent: Agent, settings: EnvSettings, bets: NDArray[np.int64], rng: np.random.Generator
+def _settings_changed(
+    agent: Agent,
+    settings: EnvSettings,
+    rng: np.random.Generator,
+    *,
+    slip: int,
+    states: tuple[list[int], list[int]],
+    by_chance: bool,
 ) -> str | None:
-    """Whether settings depend on chance, memory or the bankroll, at the slips an agent bets."""
-    placed = np.unique(bets[(bets >= 0) & (bets < len(settings.menu))]).tolist() or [0]
-    bankrolls, lefts = _some_states(settings, rng)
+    """Whether some hands are set otherwise at other bankrolls and rounds left; None if not."""
     table = matchups(settings.rules)
-    rows = np.sort(rng.choice(len(table.hands), size=_HANDS_SAMPLE, replace=False))
-    some = np.linspace(0, len(bankrolls) - 1, _STATES_OF_HANDS).astype(np.int64)
-    for slip in placed:
-        reason = HandAsker(agent, settings, slip=slip).find_dependence()
-        if reason is not None:
-            return reason
-        ranks = []
-        for bankroll, left in zip(bankrolls[some].tolist(), lefts[some].tolist(), strict=True):
-            asker = HandAsker(agent, settings, slip=slip, bankroll_cents=bankroll, rounds_left=left)
-            actions = np.clip(asker.actions(table.hands[rows]), 0, 9)
-            ranks.append(table.options[rows, table.option_of[rows, actions]])
-        n_changed = int(np.count_nonzero((np.array(ranks) != ranks[0]).any(axis=0)))
-        if n_changed:
-            return (
-                "its settings depend on the bankroll or the rounds left, for "
-                f"{n_changed} of {len(rows)} sampled hands"
-            )
-    return None
+    rows = np.sort(rng.choice(np.flatnonzero(table.weights), size=_HANDS_SAMPLE, replace=False))
+    first: NDArray[Any] | None = None
+    n_changed = 0
+    for bankroll, left in zip(*states, strict=True):
+        asker = HandAsker(agent, settings, slip=slip, bankroll_cents=bankroll, rounds_left=left)
+        if by_chance and isinstance(agent, StochasticAgent):
+            seen: NDArray[Any] = np.round(asker.probabilities(table.hands[rows]), 3)
+        else:
+            actions = np.clip(asker.actions(table.hands[rows]), 0, N_SETTINGS - 1)
+            seen = table.options[rows, table.option_of[rows, actions]][:, None]
+        first = seen if first is None else first
+        n_changed = max(n_changed, int(np.count_nonzero((seen != first).any(axis=1))))
+    if not n_changed:
+        return None
+    return (
+        "its settings depend on the bankroll or the rounds left, for "
+        f"{n_changed} of {len(rows)} sampled hands"
+    )
 
 
 def _some_states(

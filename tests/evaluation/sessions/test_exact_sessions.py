@@ -191,6 +191,21 @@ def test_what_has_no_exact_score_says_why():
     assert session_bounds(shoe).random is None
 
 
+def test_settings_that_depend_on_the_bankroll_are_simulated():
+    settings = make_settings("niulab/NiuNiu-v0", n_rounds=2, menu=["single=100", "single=1000"])
+    encoding = Encoding(settings)
+    column = next(field.start for field in encoding.layout if field.name == "bankroll")
+
+    def act(observations):
+        is_bet = encoding.decode_phase(observations) == "betting"
+        is_rich = observations[:, column] > 0.5
+        return np.where(is_bet, 1, np.where(is_rich, 9, 0))
+
+    reason = why_session_simulated(CallableAgent(act, "moody"), settings)
+    assert reason is not None
+    assert reason.startswith("its settings depend on the bankroll or the rounds left, for ")
+
+
 def test_illegal_answers_count_as_action_0_and_are_counted():
     settings = session()
     wild = CallableAgent(lambda obs: np.full(len(obs), 99), "wild")
