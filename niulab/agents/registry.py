@@ -3,7 +3,7 @@
 Setting hands: ``random``, ``never-claim``, ``greedy-pair``, ``first-found-base``, ``oracle``.
 Betting: ``random``, ``least-slip``, ``flat:3`` or ``flat:single=100,super=40``, a betting system as
 ``system:martingale``, or ``system:martingale@single=500`` for another base slip
-(``agents.systems.catalog``), and over a bankroll ``optimal``. Both:
+(``agents.systems.catalog``), and over a bankroll or after a look ``optimal``. Both:
 ``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least slip.
 ``model:PATH`` loads a trained model, ``table:PATH`` a table of actions.
 """
@@ -26,6 +26,7 @@ from niulab.agents.baselines import (
 )
 from niulab.agents.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
 from niulab.agents.by_hand import TableAgent, read_table
+from niulab.agents.peeker import OptimalPeeker
 from niulab.agents.solver import OptimalBettor
 from niulab.agents.systems.bettor import SystemBettor
 from niulab.agents.systems.catalog import make_system, system_names
@@ -46,7 +47,7 @@ SETTERS: dict[str, Callable[[EnvSettings], Agent]] = {
 BETTORS: dict[str, Callable[[EnvSettings], Agent]] = {
     "random": RandomAgent,
     "least-slip": lambda _: LeastSlipBettor(),
-    "optimal": OptimalBettor,
+    "optimal": lambda s: OptimalBettor(s) if s.channel is None else OptimalPeeker(s),
 }
 """Agents that choose a slip; ``flat:SLIP`` and ``system:NAME`` stand beside them."""
 
@@ -103,6 +104,11 @@ def as_agent(policy: Any, settings: EnvSettings, *, name: str | None = None) -> 
 
 
 def _setter(name: str, settings: EnvSettings) -> Agent:
+    if name not in SETTERS and (name in BETTORS or name.startswith((_FLAT, _SYSTEM))):
+        raise ConfigError(
+            f"'{name}' bets, and this task only sets hands: use a task that bets, as "
+            "niulab/Session-v0"
+        )
     if name not in SETTERS:
         raise ConfigError(f"no agent '{name}' sets hands{nearest(name, SETTERS)}")
     return SETTERS[name](settings)

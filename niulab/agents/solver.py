@@ -32,6 +32,11 @@ def problem_of(settings: EnvSettings) -> BettingProblem:
             f"decisions='{settings.decisions}' and bankroll_cents={settings.bankroll_cents}: "
             "use niulab/Session-v0 or niulab/NiuNiu-v0"
         )
+    if settings.channel is not None:
+        raise ConfigError(
+            "the optimum over a bankroll knows no card before the bet: choose channel=None, or "
+            "niulab/Peek-v0 for one round after a look"
+        )
     if settings.rules.deck.reshuffle == "penetration":
         raise ConfigError(
             f"'{settings.rules.name}' deals on without shuffling: rounds are not independent, and "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -22,12 +22,15 @@ from niulab.cli.output import (
 if TYPE_CHECKING:
     from niulab.evaluation import League
     from niulab.evaluation.report import ReportFiles
+    from niulab.parallel import Engine
 
 __all__ = ["EXAMPLES", "print_league", "run"]
 
 EXAMPLES = examples(
     "niulab benchmark arrange",
-    "niulab benchmark configs/benchmark/arrange_hk.toml --out reports/hk",
+    "niulab benchmark arrange_hk --out reports/hk",
+    "niulab benchmark arrange --workers 2",
+    "niulab benchmark session   [dim]# betting systems beside the optimum[/dim]",
     "niulab benchmark arrange --json > league.json",
 )
 
@@ -41,12 +44,31 @@ def run(
         Path | None,
         typer.Option(help="Folder of the report. Default: reports/NAME.", metavar="DIR"),
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Runs trained at a time, each in a process of its own.")
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="Where runs are trained: serial (default), processes (default with --workers) or "
+            "ray.",
+            metavar="ENGINE",
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="A Ray to join, as auto or HOST:PORT. Default: one on this machine.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Score agents on one task, rank them, and write the league as a report.
 
     The report is Markdown, CSV, JSON and one self-contained HTML page with
-    pictures. Runs that the benchmark trains first are kept beside it.
+    pictures. Runs that the benchmark trains first are kept beside it; where
+    and how many at a time changes no figure.
     """
     from niulab.evaluation import read_benchmark
     from niulab.evaluation.tables import league_dict
@@ -56,7 +78,15 @@ def run(
     folder = out or Path("reports") / Path(config).stem
     command = command_line()
     with progress_bar() as report:
-        result = hold_league(benchmark, folder, command=command, progress=report)
+        result = hold_league(
+            benchmark,
+            folder,
+            command=command,
+            progress=report,
+            engine=cast("Engine", engine or ("serial" if workers is None else "processes")),
+            workers=workers,
+            address=address,
+        )
     for place in result.reused:
         say(f"{place} was finished before: read, not trained again")
     warn(result.league.warnings)

@@ -31,9 +31,10 @@ EXAMPLES = examples(
     "niulab evaluate first-found-base",
     "niulab evaluate greedy-pair --rules ngau-ngau-hong-kong --json",
     "niulab evaluate runs/ppo_arrange-0   [dim]# the model of a run, on the task it learned[/dim]",
-    "niulab evaluate runs/ppo_arrange-0 --transfer bull-bull-live",
+    "niulab evaluate runs/ppo_arrange-0 --transfer ngau-ngau-hong-kong",
     "niulab evaluate --actions table.npy",
     "niulab evaluate least-slip+oracle --env niulab/Table-v0",
+    "niulab evaluate system:bold --env niulab/Session-v0   [dim]# a betting system[/dim]",
 )
 
 _ARRANGE = "niulab/Arrange-v0"
@@ -44,7 +45,7 @@ def run(
         str | None,
         typer.Argument(
             metavar="[AGENT]",
-            help="An agent's name, as oracle, or the folder of a model or of the run that made it.",
+            help="An agent's name, as oracle or system:bold, or the folder of a model or its run.",
         ),
     ] = None,
     env: Annotated[
@@ -77,11 +78,12 @@ def run(
     seed: Annotated[int, typer.Option(help="Seed of the cross-check.", min=0)] = 0,
     json: JsonFlag = False,
 ) -> None:
-    """Score a policy exactly: it is asked about every hand the shoe can deal.
+    """Score a policy exactly: it is asked about every hand, or every bankroll, it can meet.
 
     EV per box, win probability, share of hands set optimally, share of niu hands
-    found and regret to the oracle carry no sampling error. Where a task cannot
-    be enumerated, the score is simulated, with an interval, and says so.
+    found, the chance of a target and regret to the optimum carry no sampling
+    error. Where a task cannot be enumerated, the score is simulated, with an
+    interval, and says so.
     """
     from niulab.evaluation import BenchmarkConfig, Entrant, benchmark
 

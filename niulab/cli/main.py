@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from errno import ENOSPC
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,10 +29,13 @@ class _Program(TyperGroup):
         except NiuLabError as error:
             complain(str(error))
         except OSError as error:
-            if error.filename is None:  # no file of the user's: a broken pipe, say
+            if error.filename is not None:
+                remedy = "give a path that can be read and written"
+                complain(f"cannot use '{error.filename}': {error.strerror}; {remedy}")
+            elif error.errno == ENOSPC:  # stdout leads there
+                complain(f"cannot write the output: {error.strerror}; make room for it")
+            else:  # no file of the user's: a broken pipe, say
                 raise
-            remedy = "give a path that can be read and written"
-            complain(f"cannot use '{error.filename}': {error.strerror}; {remedy}")
         raise typer.Exit(2)
 
 
@@ -41,6 +47,8 @@ app = typer.Typer(
         "niulab rules",
         "niulab solve single-double-super --slip single=100,super=40",
         'niulab hand "KS QH 10D AC 7S" --dealer "2S 3S 4D 9H 9C"',
+        "niulab evaluate greedy-pair",
+        "niulab study mix",
         "niulab demo",
     ),
     no_args_is_help=True,
@@ -85,6 +93,9 @@ for _name, _room in {
 
 def main() -> None:
     """Run the command line; the entry point of the package."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started the program
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows another

@@ -27,8 +27,9 @@ __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = examples(
     "niulab study mix",
-    "niulab study mix --set rules=even-double-super-bonus --set required_cents=200",
-    "niulab study configs/study/readings.toml --out reports/readings",
+    "niulab study mix --set required_cents=200 --set slip=single=200,super=40",
+    "niulab study ruin --set target_cents=20_000 --out reports/far",
+    "niulab study ./mine.toml --out reports/mine",
     "niulab study readings --json > readings.json",
 )
 
@@ -67,15 +68,15 @@ def run(
     try:
         with progress_bar(with_eta=True) as report:
             study = run_study(checked, progress=report, keep=folder / "kept")
+        warn(study.warnings())
+        provenance, sections = make_provenance(checked, command=command_line()), study.sections()
+        files = write_study(study, folder, provenance, sections=sections)
     except KeyboardInterrupt:
         if (folder / "kept").exists():
             warn([f"stopped; the same command goes on from what lies in {folder / 'kept'}"])
         raise
     finally:
         _drop(made)
-    warn(study.warnings())
-    provenance, sections = make_provenance(checked, command=command_line()), study.sections()
-    files = write_study(study, folder, provenance, sections=sections)
     if json:
         print_json({**study_dict(study, provenance), "report": vars(files)})
     else:

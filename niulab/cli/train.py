@@ -17,7 +17,7 @@ __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = examples(
     "niulab train ppo_arrange",
-    "niulab train configs/train/ppo_arrange.toml --seed 3 --run-dir runs/third",
+    "niulab train ppo_arrange --seed 3 --run-dir runs/third",
     "niulab train ppo_arrange --set total_steps=100_000 --set env.rules=ngau-ngau-hong-kong",
     "niulab train ppo_arrange --resume",
     "tensorboard --logdir runs",

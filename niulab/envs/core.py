@@ -21,6 +21,7 @@ from niulab.engine.hands import SPLITS, Arrangement, arrange, best_arrangement
 from niulab.engine.ranking import ranker
 from niulab.engine.round import Round
 from niulab.engine.rules import RuleSet
+from niulab.engine.shoe import deal_round
 from niulab.engine.wagers import cover_from, exposure_cents, least_slip
 from niulab.envs.ahead import DealsAhead
 from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Encoding, RowEncoder
@@ -122,6 +123,7 @@ class Core:
         rules = settings.rules
         self.settings = settings
         self.encoding = Encoding(settings)
+        self._signals = self.encoding.signals
         # a slip can be placed as soon as this many cents are in sight
         needs = [exposure_cents(rules, cover_from(rules, slip, 0)) for slip in settings.menu]
         self._needs = np.array(needs)
@@ -208,7 +210,23 @@ class Core:
 
     def observe(self, state: State) -> NDArray[Any]:
         """The observation of a state, a fresh array."""
-        return self._row.encode(state)
+        if self._signals is None:
+            return self._row.encode(state)
+        return self._row.encode(state, self.signal(state))
+
+    def signal(self, state: State) -> int | None:
+        """The number of the channel's signal: nothing unless a bet is due; None without a channel.
+
+        It is no part of the state, which holds no card before the bet, but follows from it.
+        """
+        signals = self._signals
+        if signals is None:
+            return None
+        if state.phase != BETTING:
+            return signals.nothing
+        seed, index = state.seed, state.round_index
+        packets = state.forced or deal_round(self.settings.rules, seed, index, 2)
+        return signals.draw(seed, index, packets[signals.packet][0])
 
     # ------------------------------------------------------------ one round
 

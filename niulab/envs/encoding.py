@@ -10,10 +10,12 @@ of one task):
     stakes        stake of each box / the menu's largest           (bet, then set)
     bankroll      B / target; without a target B / (B + start)     (tasks with a bankroll)
     rounds left   rounds left / n_rounds                           (more than one round)
+    signal        a flag for each value of the channel, nothing    (tasks with a channel)
 
 float32 holds flags and scalars in [0, 1]; uint8 and ids hold scalars times 255, rounded. Cards are
 shown by printed points, then rank, then suit, which is the order of their ids, or as dealt. Before
-the deal there is no card; after the last round its hand stays on the table and no phase is on.
+the deal there is no card; after the last round its hand stays on the table, no phase is on and the
+signal is nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from numpy.typing import NDArray
 from niulab.engine.cards import HAND_SIZE, N_CARDS
 from niulab.engine.specials import points_of_rank
 from niulab.envs.settings import EnvSettings
+from niulab.solvers.channels import Signals
 
 __all__ = [
     "BETTING",
@@ -71,8 +74,8 @@ class Sight:
     """What n players see, before it is encoded.
 
     hands, dealers: uint8 (n, 5) card ids in the order shown, NO_CARD where none lies. phases,
-    slips (a menu index or -1), bankrolls, rounds_left: (n,). Arrays the task does not show may be
-    None.
+    slips (a menu index or -1), bankrolls, rounds_left, signals (numbers of ``Encoding.signals``):
+    (n,). Arrays the task does not show may be None.
     """
 
     hands: NDArray[np.uint8] | None = None
@@ -81,10 +84,11 @@ class Sight:
     slips: NDArray[np.integer] | None = None
     bankrolls: NDArray[np.integer] | None = None
     rounds_left: NDArray[np.integer] | None = None
+    signals: NDArray[np.integer] | None = None
 
 
 class Encoding:
-    """Writes and reads the observations of one task."""
+    """Writes and reads the observations of one task; ``signals``: its channel's, if it has one."""
 
     version = _VERSION
 
@@ -93,6 +97,8 @@ class Encoding:
         self.settings = settings
         self.name = f"cards-{kind}-v{_VERSION}" + ("-points" if settings.point_flags else "")
         self.dtype = np.dtype(np.float32 if kind == "float32" else np.uint8)
+        channel = settings.channel
+        self.signals = None if channel is None else Signals(settings.rules, channel)
         self._has_ids = kind == "ids"
         self._cards = _card_codes(settings, self.dtype)
         self._stakes = _stake_scalars(settings)
@@ -133,6 +139,10 @@ class Encoding:
             add("bankroll", 1, scalar_high, f"{per} of the bankroll B")
         if settings.n_rounds is not None and settings.n_rounds > 1:
             add("rounds left", 1, scalar_high, "rounds left / n_rounds")
+        if self.signals is not None:
+            whose = "own" if self.signals.packet == 0 else "dealer's"
+            names = ", ".join(self.signals.names)
+            add("signal", len(self.signals.names), 1, f"flags: the {whose} first card is {names}")
         return result
 
     def layout_table(self) -> str:
@@ -198,6 +208,10 @@ class Encoding:
             width = self._of[name].stop - self._of[name].start
             flags: NDArray[np.bool_] = _given(sight.phases, name)[:, None] == np.arange(width)
             return flags.astype(self.dtype)
+        if name == "signal":
+            width = self._of[name].stop - self._of[name].start
+            shown: NDArray[np.bool_] = _given(sight.signals, name)[:, None] == np.arange(width)
+            return shown.astype(self.dtype)
         if name == "stakes":
             return self._encode_shares(self._stakes[_given(sight.slips, name)])
         if name == "bankroll":
@@ -250,6 +264,11 @@ class Encoding:
         index = np.array([np.abs(known - row).sum(axis=1).argmin() for row in rows], dtype=np.int64)
         return np.where(index == len(self.settings.menu), -1, index)[places.reshape(-1)]
 
+    def decode_signal(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        """The number (n,) of the signal that tasks with a channel show."""
+        numbers: NDArray[np.int64] = self._columns(observations, "signal").argmax(axis=1)
+        return numbers
+
     def _columns(self, observations: NDArray[Any], name: str) -> NDArray[Any]:
         field = self._of[name]
         return observations[:, field.start : field.stop]
@@ -267,7 +286,8 @@ class RowEncoder:
     """Writes the observation of one state at a time: the bytes of its fields, joined.
 
     ``names`` of the states' entries: hand, dealer, phase, slip, bankroll_cents and rounds_left are
-    shown. A field's bytes are those of ``Encoding.encode``, kept by the value that the field shows.
+    shown, and a signal that is given. A field's bytes are those of ``Encoding.encode``, kept by the
+    value that the field shows.
     """
 
     _MOST_VALUES = 1 << 12
@@ -294,9 +314,11 @@ class RowEncoder:
             )
             if field in shown
         ]
+        n_signals = 0 if encoding.signals is None else len(encoding.signals.names)
+        self._signals = [self._bytes_of("signal", "signals", one) for one in range(n_signals)]
 
-    def encode(self, state: tuple[Any, ...]) -> NDArray[Any]:
-        """A fresh observation (size,)."""
+    def encode(self, state: tuple[Any, ...], signal: int | None = None) -> NDArray[Any]:
+        """A fresh observation (size,); ``signal`` where the task has a channel."""
         hand, dealer = state[self._hand_place], state[self._dealer_place]
         if hand is not self._hand or dealer is not self._dealer:
             self._show(hand, dealer)
@@ -305,6 +327,8 @@ class RowEncoder:
         parts = [self._bytes]
         for place, bytes_of in self._scalars:
             parts.append(bytes_of(state[place]))
+        if signal is not None:
+            parts.append(self._signals[signal])
         return np.frombuffer(b"".join(parts), self._dtype).copy()
 
     def _show(self, hand: tuple[int, ...], dealer: tuple[int, ...]) -> None:

@@ -7,7 +7,14 @@ from gymnasium.envs.registration import WrapperSpec
 
 __all__ = ["ENV_IDS", "register_environments"]
 
-ENV_IDS = ("niulab/NiuNiu-v0", "niulab/Arrange-v0", "niulab/Table-v0", "niulab/Session-v0")
+ENV_IDS = (
+    "niulab/NiuNiu-v0",
+    "niulab/Arrange-v0",
+    "niulab/ArrangeHK-v0",
+    "niulab/Table-v0",
+    "niulab/Session-v0",
+    "niulab/Peek-v0",
+)
 """Every id, the flagship first."""
 
 

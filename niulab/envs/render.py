@@ -13,12 +13,19 @@ from niulab.envs.settings import EnvSettings
 __all__ = ["render_text"]
 
 
-def render_text(settings: EnvSettings, state: State, last: Transition | None) -> str:
-    """A few lines: where the session stands, what lies on the table, how the last round ended."""
-    return "\n".join(_lines(settings, state, last))
+def render_text(
+    settings: EnvSettings, state: State, last: Transition | None, seen: str | None = None
+) -> str:
+    """A few lines: where the session stands, what lies on the table, how the last round ended.
+
+    ``seen`` is what the channel shows, in tasks that have one.
+    """
+    return "\n".join(_lines(settings, state, last, seen))
 
 
-def _lines(settings: EnvSettings, state: State, last: Transition | None) -> Iterable[str]:
+def _lines(
+    settings: EnvSettings, state: State, last: Transition | None, seen: str | None
+) -> Iterable[str]:
     unit = settings.rules.base_unit_cents
     head = [f"round {state.round_index}", PHASES[state.phase]]
     if settings.bankroll_cents is not None:
@@ -31,6 +38,8 @@ def _lines(settings: EnvSettings, state: State, last: Transition | None) -> Iter
     if last is not None and last.end is not None:
         yield f"  end: {last.end}"
     if state.phase == BETTING:
+        if settings.channel is not None:
+            yield f"  seen of the {settings.channel.position} first card: {seen}"
         slips = (f"{index}: {slip}" for index, slip in enumerate(settings.menu[:10]))
         yield "  menu " + "  ".join(slips) + (" ..." if len(settings.menu) > 10 else "")
     elif last is None or last.end is None:

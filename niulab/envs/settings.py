@@ -12,6 +12,7 @@ from niulab.engine.rules import DEFAULT_RULES, RuleSet, check_rules, load_rules,
 from niulab.engine.wagers import Slip, exposure_cents, least_slip, max_loss_cents, verify_slip
 from niulab.envs.menus import default_menu, grid_menu
 from niulab.errors import ConfigError, RulesError, WagerError, nearest
+from niulab.solvers.channels import Channel
 
 __all__ = ["N_SETTINGS", "PRESETS", "EnvSettings", "make_settings"]
 
@@ -51,7 +52,8 @@ class EnvSettings:
     n_rounds: the deadline, None for none. can_leave: one more action, after the last slip, leaves
     the table. card_order: of the shown hand. observation, encoding, point_flags: see ``encoding``.
     illegal: whether a masked action is replaced by action 0 or refused. mask: where it is handed
-    out; with "observation" the space is a Dict of "observation" and "action_mask".
+    out; with "observation" the space is a Dict of "observation" and "action_mask". channel: what is
+    seen of one card before the bet, None for nothing.
     """
 
     rules: RuleSet
@@ -70,6 +72,7 @@ class EnvSettings:
     point_flags: bool = False
     illegal: Illegal = "replace"
     mask: MaskPlace = "info"
+    channel: Channel | None = None
 
     @property
     def bets(self) -> bool:
@@ -110,7 +113,7 @@ class EnvSettings:
     def to_json(self) -> dict[str, Any]:
         """The keywords from which ``make_settings`` makes these settings again, in JSON's types."""
         result = {field.name: getattr(self, field.name) for field in fields(self)}
-        del result["menu"]
+        del result["menu"], result["channel"]
         is_shipped = (
             self.rules.name in shipped_names() and load_rules(self.rules.name) == self.rules
         )
@@ -119,6 +122,8 @@ class EnvSettings:
             result["menu"] = [str(slip) for slip in self.menu]
         else:
             result["slip"] = str(self.slip)
+        if self.channel is not None:
+            result["channel"] = self.channel.to_json()
         return result
 
 
@@ -131,6 +136,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "n_rounds": 6,
     },
     "niulab/Arrange-v0": {"decisions": "set"},
+    "niulab/ArrangeHK-v0": {"decisions": "set", "rules": "ngau-ngau-hong-kong"},
     "niulab/Table-v0": {"decisions": "bet_and_set"},
     "niulab/Session-v0": {
         "decisions": "bet",
@@ -138,6 +144,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "bankroll_cents": 2_000,
         "target_cents": 4_000,
         "n_rounds": 6,
+    },
+    "niulab/Peek-v0": {
+        "decisions": "bet",
+        "channel": {"position": "own", "shows": "rank", "see_rate": 1.0, "noise": 0.0},
     },
 }
 """What each id changes in the defaults of ``EnvSettings``."""
@@ -151,8 +161,8 @@ def make_settings(
     """Lay ``keywords`` over a preset, or over other settings, and check the whole.
 
     ``rules`` takes a shipped name, a path, a RuleSet or its dump; ``slip`` a Slip, a mapping or a
-    text as ``"single=100,super=40"``; ``menu`` a list of those, or ``"grid"``. Raises ConfigError
-    with every mistake.
+    text as ``"single=100,super=40"``; ``menu`` a list of those, or ``"grid"``; ``channel`` a
+    Channel, a mapping of its keywords, or None. Raises ConfigError with every mistake.
     """
     if isinstance(preset, EnvSettings) and not keywords:
         return preset
@@ -166,6 +176,7 @@ def make_settings(
     mistakes += _mistaken_values(values)
     rules = _read_rules(values["rules"], mistakes)
     slip, menu = values.pop("slip"), values.pop("menu")
+    values["channel"] = _read_channel(values["channel"], rules, mistakes)
     if rules is not None:
         values["rules"] = rules
         try:
@@ -237,6 +248,24 @@ def _read_rules(rules: Any, mistakes: list[str]) -> RuleSet | None:
     return found
 
 
+def _read_channel(channel: Any, rules: RuleSet | None, mistakes: list[str]) -> Channel | None:
+    if channel is None:
+        return None
+    if not isinstance(channel, Channel | Mapping):
+        mistakes.append(
+            f"channel takes its keywords, as {{'position': 'dealer'}}, or None, got {channel!r}"
+        )
+        return None
+    try:
+        found = Channel.of(channel)
+        if rules is not None:
+            found.values(rules)
+    except ConfigError as error:
+        mistakes.append(f"channel: {error}")
+        return None
+    return found
+
+
 def _read_menu(
     rules: RuleSet, decisions: str, slip: Any, menu: Any, mistakes: list[str]
 ) -> tuple[Slip, ...]:
@@ -301,6 +330,11 @@ def _contradictions(settings: EnvSettings) -> Iterable[str]:
             )
     if settings.can_leave and not settings.bets:
         yield "can_leave is a choice before a bet: decisions='set' makes none"
+    if settings.channel is not None and settings.decisions != "bet":
+        yield (
+            "channel shows a card before a bet after which the hand is set best: it needs "
+            f"decisions='bet', not '{settings.decisions}'"
+        )
     if settings.encoding == "ids" and not settings.sets_hand:
         yield "encoding='ids' shows cards, decisions='bet' sees none: use encoding='flags'"
     if settings.point_flags and settings.encoding == "ids":

@@ -117,7 +117,9 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
                     "render() without a render_mode: make the environment with 'ansi' or 'human'"
                 )
             return None
-        text = render_text(self.settings, self._now(), self._last)
+        signals, signal = self.encoding.signals, self.core.signal(self._now())
+        seen = None if signals is None or signal is None else signals.names[signal]
+        text = render_text(self.settings, self._now(), self._last, seen)
         if self.render_mode == "ansi":
             return text
         sys.stdout.write(text + "\n")

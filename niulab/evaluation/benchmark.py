@@ -21,6 +21,7 @@ from niulab.agents.registry import as_agent, make_agent
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.evaluation.config import BenchmarkConfig
 from niulab.evaluation.curves import Curve
+from niulab.evaluation.edges.peek import evaluate_peek, peek_bounds, why_peek_simulated
 from niulab.evaluation.exact import arrangement_bounds, evaluate_arrangement, why_simulated
 from niulab.evaluation.rounds import evaluate_round, round_bounds, why_round_simulated
 from niulab.evaluation.score import UNITS, Bounds, Score, SimulatedScore
@@ -165,6 +166,8 @@ def score_agent(
 
 def known_bounds(settings: EnvSettings) -> Bounds:
     """Exact bounds of a task where this version can compute them, else None for both."""
+    if settings.channel is not None:
+        return peek_bounds(settings)
     if settings.bets and settings.bankroll_cents is not None:
         return session_bounds(settings)
     is_profit_of_one = settings.objective == "profit" and settings.n_rounds == 1
@@ -178,6 +181,8 @@ def known_bounds(settings: EnvSettings) -> Bounds:
 
 def _exact_road(settings: EnvSettings) -> tuple[Callable[..., str | None], Callable[..., Score]]:
     """Why an agent has no exact score on a task, and the function that computes it if it has."""
+    if settings.channel is not None:
+        return why_peek_simulated, evaluate_peek
     if not settings.bets:
         return why_simulated, evaluate_arrangement
     if settings.bankroll_cents is not None:
@@ -250,7 +255,8 @@ def _alarms(
 ) -> list[str]:
     """What no honest run shows: a cross-check far from its exact value, more than the optimum."""
     ceiling = bounds.optimum
-    if ceiling is None and settings.objective == "profit" and not edges:
+    is_blind = settings.channel is None
+    if ceiling is None and settings.objective == "profit" and not edges and is_blind:
         ceiling = Fraction(
             0
         )  # on a sheet without a player's edge no bet has a positive expectation

@@ -129,6 +129,10 @@ def explained(item: ErrorDetails, where: str, known: Iterable[str]) -> str:
         return f"{where} is missing"
     if item["type"] == "value_error":  # a sentence of ours, with what was got and what to write
         return f"{where}: " * bool(where) + item["msg"].removeprefix("Value error, ")
+    if item["type"] == "tuple_type":  # TOML knows lists only
+        return f"{where}: write a list, got {reprlib.repr(item['input'])}"
+    if item["type"] == "too_short":
+        return f"{where} lists at least {item['ctx']['min_length']}, got {item['input']!r}"
     return f"{where}: {item['msg'][:1].lower()}{item['msg'][1:]}, got {reprlib.repr(item['input'])}"
 
 

@@ -11,20 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from niulab.errors import ConfigError
 
-__all__ = ["CURVE_FILE", "THRESHOLDS", "Curve", "common_grid", "read_curve"]
+__all__ = ["CURVE_FILE", "THRESHOLDS", "Curve", "Until", "common_grid", "read_curve"]
 
 CURVE_FILE = "evaluations.jsonl"
 """Name of the file in a run folder."""
 
 THRESHOLDS = (0.9, 0.99, 0.999)
 """Normalized scores whose first crossing measures sample efficiency."""
+
+Until = Literal["shortest", "longest"]
+"""Where a common grid ends: with the shortest run, or with the longest."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,13 @@ class Curve:
     scores: tuple[dict[str, Any], ...]
 
     def series(self, key: str) -> NDArray[np.float64]:
-        """One figure along the run, NaN where it is missing."""
+        """One figure along the run, NaN where it is missing.
+
+        "cumulative_regret" is the regret summed over steps so far, each evaluation standing for the
+        steps since the last one; NaN from the first evaluation without a regret on.
+        """
+        if key == "cumulative_regret":
+            return np.cumsum(self.series("regret") * np.diff(self.steps, prepend=0))
         values = [row.get(key) for row in self.scores]
         return np.array([np.nan if value is None else float(value) for value in values])
 
@@ -46,8 +55,8 @@ class Curve:
         return self.steps[reached[0]] if len(reached) else None
 
     def cumulative_regret(self) -> float:
-        """Regret summed over steps, each evaluation standing for the steps since the last one."""
-        return float((self.series("regret") * np.diff(self.steps, prepend=0)).sum())
+        """Regret summed over all steps of the run; 0 for a run without an evaluation."""
+        return float(self.series("cumulative_regret")[-1]) if self.steps else 0.0
 
 
 def read_curve(path: Path, *, name: str | None = None) -> Curve:
@@ -78,18 +87,32 @@ def read_curve(path: Path, *, name: str | None = None) -> Curve:
     return Curve(name or file.parent.name, tuple(steps), tuple(scores))
 
 
-def common_grid(curves: Sequence[Curve], key: str, *, n_points: int = 101) -> dict[str, Any]:
-    """Curves of unequal length on one grid of steps, up to the shortest run's end.
+def common_grid(
+    curves: Sequence[Curve], key: str, *, n_points: int = 101, until: Until = "shortest"
+) -> dict[str, Any]:
+    """Curves of unequal length on one grid of steps, up to the shortest run's end or the longest's.
 
-    Returns ``{"steps": (n_points,), "values": (n_curves, n_points)}``, linear between evaluations.
+    Returns ``{"steps": (n_points,), "values": (n_curves, n_points)}``, linear between evaluations;
+    NaN before a run's first evaluation and beyond its last.
     """
     if not curves or not all(curve.steps for curve in curves):
         raise ConfigError("a common grid needs at least one evaluation in every run")
-    first = max(curve.steps[0] for curve in curves)
-    last = min(curve.steps[-1] for curve in curves)
-    grid = np.linspace(first, max(first, last), n_points)
-    values = np.stack([np.interp(grid, curve.steps, curve.series(key)) for curve in curves])
-    return {"steps": grid, "values": values}
+    firsts, lasts = ([curve.steps[place] for curve in curves] for place in (0, -1))
+    if until == "longest":
+        first, last = min(firsts), max(lasts)
+    else:
+        first, last = max(firsts), min(lasts)
+        if first > last:
+            raise ConfigError(
+                f"no step lies within every run: one begins at {first}, one ends at {last}; "
+                'write until="longest"'
+            )
+    grid = np.linspace(first, last, n_points)
+    values = [
+        np.interp(grid, curve.steps, curve.series(key), left=np.nan, right=np.nan)
+        for curve in curves
+    ]
+    return {"steps": grid, "values": np.stack(values)}
 
 
 def _row(line: str, where: str) -> dict[str, Any]:

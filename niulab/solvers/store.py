@@ -28,9 +28,9 @@ FORMAT = 1
 def folder() -> Path | None:
     """Where tables are kept, whether or not it exists yet; None where they are not kept."""
     named = os.environ.get("NIULAB_CACHE")
-    if named is not None:
-        return Path(named).expanduser() if named else None
     try:
+        if named is not None:
+            return Path(named).expanduser() if named else None
         home = Path.home()
     except RuntimeError:  # a user without a home
         return None

@@ -80,7 +80,7 @@ EVALUATIONS = {
     "seed out of range": (["oracle", "--seed", str(1 << 63)], "seed is a whole number from 0 to"),
     "no name": ([""], "write model:PATH, or an agent's name"),
     "empty environment": (["oracle", "--env", ""], "no environment ''"),
-    "a bettor's name": (["flat:3"], "no agent 'flat:3' sets hands; known: first-found-base"),
+    "a bettor's name": (["flat:3"], "'flat:3' bets, and this task only sets hands"),
 }
 
 

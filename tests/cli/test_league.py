@@ -78,6 +78,48 @@ def test_runs_enter_the_league_and_are_reused(run, small_runs, tmp_path):
     assert again.stdout.splitlines()[:12] == first.stdout.splitlines()[:12]
 
 
+TWO_RUNS = DEALT + '[[train]]\nconfig = "ppo_arrange"\nname = "PPO"\nseeds = [0, 1]\n'
+
+
+def test_a_run_trained_apart_gives_the_same_league_and_outlives_the_failure_of_another(
+    run_json, refused, small_runs, tmp_path
+):
+    config = write(tmp_path, TWO_RUNS)
+    here, apart = tmp_path / "here", tmp_path / "apart"
+    expected = run_json("benchmark", config, "--out", str(here))
+
+    occupied = apart / "runs" / "ppo_arrange-0"
+    occupied.mkdir(parents=True)
+    (occupied / "note.txt").touch()
+    message = refused("benchmark", config, "--out", str(apart), "--workers", "1")
+    assert "1 of 2 runs failed" in message
+    assert f"{occupied}: ConfigError: '{occupied}' exists already" in message
+    assert (apart / "runs" / "ppo_arrange-1" / "result.json").is_file()
+
+    (occupied / "note.txt").unlink()
+    league = run_json("benchmark", config, "--out", str(apart))
+    assert len(league["rows"]) == 3
+    for row, same in zip(league["rows"], expected["rows"], strict=True):
+        assert (row["name"], row["score"]) == (same["name"], same["score"])
+    for seed in (0, 1):
+        weights = f"runs/ppo_arrange-{seed}/final/weights.safetensors"
+        assert (apart / weights).read_bytes() == (here / weights).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--engine", "treads"], "there is no engine 'treads'"),
+        (["--workers", "0"], "needs at least 1 worker, got 0"),
+        (["--address", "auto"], "write engine 'ray'"),
+    ],
+)
+def test_engines_that_cannot_be_write_nothing(refused, tmp_path, words, part):
+    out = tmp_path / "report"
+    assert part in refused("benchmark", write(tmp_path, BENCHMARK), "--out", str(out), *words)
+    assert not out.exists()
+
+
 REFUSED = {
     "unknown benchmark": ("arange", ["did you mean 'arrange'"]),
     "unknown agent": (BENCHMARK.replace("oracle", "orakle"), ["did you mean 'oracle'"]),

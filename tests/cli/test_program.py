@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -117,3 +118,35 @@ def test_a_broken_pipe_is_quiet(words):
     os.close(write)
     _, err = process.communicate(timeout=60)
     assert err == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_disk_behind_stdout_is_one_message():
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [*NIULAB, "rules", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+    assert process.returncode == 2
+    assert process.stderr.startswith("error: cannot write the output: ")
+    assert process.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX closes streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_change_no_exit_code(closed):
+    for words, code in ((["rules"], 0), (["rules", "nothing"], 2)):
+        line = f'exec "$@" {closed}'
+        result = subprocess.run(
+            ["/bin/sh", "-c", line, "sh", *NIULAB, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert result.returncode == code, result.stderr
+        assert "Traceback" not in result.stderr

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from niulab.errors import ConfigError
 from niulab.evaluation import studies
 
 MIX = 'kind = "mix"\nstakes_cents = [0, 40]\nslip = "single=100,super=40"\n'
@@ -72,6 +73,10 @@ REFUSED = {
             "seed: input should be greater than or equal to 0, got -3",
         ],
     ),
+    "a turnover too large": (
+        'kind = "promotions"\nturnover_cents = 1_000_000_000\n',
+        ["10,000,001 x 2,140 bankrolls of 5 cents need 428,000,042,800 bytes"],
+    ),
     "chip unit that does not divide": (
         MIX.replace("40]", "50]"),
         ["DOUBLE 50 would leave a fraction", "SUPER 50 would leave", "write 40 or 60"],
@@ -98,6 +103,17 @@ def test_a_report_that_cannot_be_written_is_found_out_first(refused, tmp_path, m
     (tmp_path / "file").write_text("a file")
     message = refused("study", write(tmp_path, MIX), "--out", str(tmp_path / "file" / "x"))
     assert "give a path that can be read and written" in message
+
+
+def test_a_report_that_cannot_be_written_leaves_no_folder(refused, tmp_path, monkeypatch):
+    def full(*_args, **_words):
+        raise ConfigError("cannot write 'report.md': No space left on device")
+
+    monkeypatch.setattr(studies, "write_study", full)
+    out = tmp_path / "new" / "report"
+    message = refused("study", write(tmp_path, MIX), "--out", str(out))
+    assert "No space left on device" in message
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("has_kept", [True, False])

@@ -47,3 +47,27 @@ def test_words_that_set_nothing_are_refused(word):
 def test_a_table_gives_way_to_a_value_and_the_other_way_round():
     assert overridden(TREE, ["env=3"])["env"] == 3
     assert overridden(TREE, ["seed.x=3"])["seed"] == {"x": 3}
+
+
+@pytest.mark.parametrize("word", ["algorithm.gamma=none", " algorithm.gamma = none "])
+def test_none_takes_a_key_out(word):
+    assert overridden(TREE, [word])["algorithm"] == {"n_steps": 4}
+    assert TREE["algorithm"]["gamma"] == 0.0
+    assert "env" not in overridden(TREE, ["env=none"])
+    assert overridden(TREE, ["seed=none", "seed=3"])["seed"] == 3
+    assert overridden(TREE, ['seed="none"'])["seed"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("sed=none", "'sed=none' takes out nothing: 'sed'; did you mean 'seed'?"),
+        ("env.slip=none", "'env.slip=none' takes out nothing: 'slip'; known: rules"),
+        ("seed.x=none", "'seed.x=none' takes out nothing: 'seed'"),
+        ("a b=none", "sets nothing: write key=value"),
+    ],
+)
+def test_words_that_take_out_nothing_are_refused(word, message):
+    with pytest.raises(ConfigError) as error:
+        overridden(TREE, [word])
+    assert message in str(error.value)

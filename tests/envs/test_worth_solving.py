@@ -4,6 +4,7 @@ The betting tasks are solved by a finite-horizon programme over all bankrolls, w
 nets makes exact; it is written here apart from the package, on the law of a round alone.
 """
 
+import json
 from functools import cache
 from math import gcd, sqrt
 from pathlib import Path
@@ -11,11 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from niulab.agents.baselines import GreedyPairAgent
+from niulab.agents.baselines import FirstFoundBaseAgent, GreedyPairAgent
+from niulab.engine.cards import RANKS
+from niulab.engine.ranking import ranker
 from niulab.engine.settlement import settle
 from niulab.engine.wagers import exposure_cents
 from niulab.envs.settings import make_settings
+from niulab.evaluation.edges.peek import peek_bounds
 from niulab.solvers.hand_values import hand_values
+from niulab.solvers.information import law_given_card
 from niulab.solvers.joint_law import joint_law
 from niulab.solvers.matchups import matchups
 from niulab.solvers.policy_law import policy_law, uniform_weights
@@ -196,22 +201,102 @@ def test_table_is_a_sanity_check_for_the_bet_and_a_decision_for_the_hand():
     assert best_set[0] - badly_set[0] > WORTH * (best_set[0] - uniform)
 
 
-def test_arrange_measures_learning_and_its_hardness_is_published():
-    settings = make_settings("niulab/Arrange-v0")
-    values = hand_values(settings.rules, settings.slip)
-    unit = 100 * values.denominator
-    rows = np.arange(len(values.numerators))
-    columns = [values.numerators[rows, options] for options in values.option_of.T]
-    best, least = np.maximum.reduce(columns), np.minimum.reduce(columns)
-    has_choice = least < best
-    gap = (best - least)[has_choice].mean() / unit
-    uniform = float(np.mean([column.mean() for column in columns])) / unit
-    worst, optimum = least.mean() / unit, best.mean() / unit
-    assert optimum == pytest.approx(float(values.mean(values.best)) / 100) == -0.025
-    pairs = GreedyPairAgent(settings).set_hands(values.table.hands)
-    greedy = values.numerators[rows, values.option_of[rows, pairs]].mean() / unit
-    assert optimum - max(uniform, greedy) > WORTH * (optimum - uniform)
-    sd = slip_values(settings.rules, settings.slip).sd_cents / 100
-    values_in_units = (f"{v:.6f}" for v in (uniform, worst, greedy, optimum))
-    hardness = f"{sd:.3f} / {gap:.3f} = {sd / gap:.2f}"
-    published("Arrange.md", *values_in_units, hardness, f"{has_choice.mean():.3f}")
+def test_peek_is_worth_a_look_and_the_card_is_the_only_edge():
+    settings = make_settings("niulab/Peek-v0")
+    means, squares = np.empty((13, 10)), np.empty((13, 10))
+    for place, rank in enumerate(RANKS):
+        law = law_given_card(settings.rules, rank)
+        for index, slip in enumerate(settings.menu):
+            cells = [
+                (n, cell.settle(settings.rules, slip).net_cents) for cell, n in law.cells.items()
+            ]
+            means[place, index] = sum(n * net for n, net in cells) / law.n_deals / 100
+            squares[place, index] = sum(n * net * net for n, net in cells) / law.n_deals / 10_000
+    blind = means.mean(axis=0)
+    uniform, simple, optimum = blind.mean(), blind.max(), means.max(axis=1).mean()
+    assert max(blind) < 0  # a sound sheet: no slip is worth its stake without the look
+    assert optimum - simple > WORTH * (optimum - uniform)
+    best, places = means.argmax(axis=1), np.arange(13)
+    assert best.tolist() == [0] * 9 + [9, 8, 8, 8]
+    second, first = np.sort(means, axis=1)[:, -2:].T
+    gaps = first - second
+    sd = sqrt(squares[places, best].mean() - optimum**2)
+    share = (optimum - simple) / (optimum - uniform)
+    published("Peek.md", *(f"{v:.6f}" for v in (uniform, simple, optimum)), f"{share:.3f}")
+    published("Peek.md", *(f"{means[place].max():.4f}" for place in (0, 8, 9, 10, 11, 12)))
+    published("Peek.md", f"{sd:.3f} / {gaps.mean():.4f} = {sd / gaps.mean():.0f}")
+    published("Peek.md", f"{sd:.3f} / {gaps.min():.4f} = {sd / gaps.min():.0f}")
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        {},
+        pytest.param({"shows": "card"}, marks=pytest.mark.long),
+        {"shows": ["A 2 3 4 5", "6 7 8 9", "10 J Q K"]},
+        {"shows": "color"},
+        {"see_rate": 0.5},
+        {"noise": 0.5},
+        {"position": "dealer"},
+    ],
+    ids=str,
+)
+def test_what_other_channels_are_worth_is_published(channel):
+    bounds = peek_bounds(make_settings("niulab/Peek-v0", channel=channel))
+    optimum, over = (f"{float(v):.6f}" for v in (bounds.optimum, bounds.optimum - bounds.random))
+    text = json.dumps(channel)
+    lines = (DOCS / "Peek.md").read_text(encoding="utf-8").splitlines()
+    (line,) = [line for line in lines if line.startswith(f"| `{text}`")]
+    assert line.endswith(f"| {optimum} | {over} |")
+
+
+class Settings:
+    """Values in base units of every setting of every hand of a task, and of rules that set them."""
+
+    def __init__(self, name):
+        self.settings = make_settings(name)
+        self.values = values = hand_values(self.settings.rules, self.settings.slip)
+        self.unit = 100 * values.denominator
+        self.rows = np.arange(len(values.numerators))
+        columns = [values.numerators[self.rows, options] for options in values.option_of.T]
+        self.best, self.least = np.maximum.reduce(columns), np.minimum.reduce(columns)
+        self.uniform = float(np.mean([column.mean() for column in columns])) / self.unit
+        self.worst, self.optimum = self.least.mean() / self.unit, self.best.mean() / self.unit
+
+    def rule(self, agent):
+        """The mean of a rule, and the share of hands it sets best."""
+        options = self.values.option_of[self.rows, agent.set_hands(self.values.table.hands)]
+        found = self.values.numerators[self.rows, options]
+        return found.mean() / self.unit, (found == self.best).mean()
+
+    def hardness(self):
+        has_choice = self.least < self.best
+        gap = (self.best - self.least)[has_choice].mean() / self.unit
+        sd = slip_values(self.settings.rules, self.settings.slip).sd_cents / 100
+        return f"{sd:.3f} / {gap:.3f} = {sd / gap:.2f}", f"{has_choice.mean():.3f}"
+
+
+@pytest.mark.parametrize(
+    ("env_id", "optimum"), [("niulab/Arrange-v0", -0.025), ("niulab/ArrangeHK-v0", 0.0)]
+)
+def test_arranging_measures_learning_and_its_hardness_is_published(env_id, optimum):
+    task = Settings(env_id)
+    exact = task.values.mean(task.values.best)
+    assert task.optimum == pytest.approx(float(exact) / 100) == pytest.approx(optimum)
+    greedy, _ = task.rule(GreedyPairAgent(task.settings))
+    assert optimum - max(task.uniform, greedy) > WORTH * (optimum - task.uniform)
+    figures = (f"{v:.6f}" for v in (task.uniform, task.worst, greedy, optimum))
+    published(f"{env_id[7:-3]}.md", *figures, *task.hardness())
+
+
+def test_the_choice_among_bases_of_hong_kong_is_published():
+    task = Settings("niulab/ArrangeHK-v0")
+    span = task.optimum - task.uniform
+    greedy, _ = task.rule(GreedyPairAgent(task.settings))
+    value, share = task.rule(FirstFoundBaseAgent(task.settings))
+    ranks = ranker(task.settings.rules).split_ranks(task.values.table.hands)
+    has_base = (ranks > 0).any(axis=1)
+    least = np.where(ranks > 0, ranks, 99).min(axis=1)
+    differ = (has_base & (least < ranks.max(axis=1))).mean()
+    left = [f"{(task.optimum - v) / span:.3f}" for v in (greedy, value)]
+    published("ArrangeHK.md", f"{value:.6f}", f"{share:.3f}", f"{differ:.3f}", *left)

@@ -117,3 +117,14 @@ def test_a_hash_is_the_same_in_another_process():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert process.stdout.strip() == load_rules().rules_hash
+
+
+def test_a_changed_copy_has_hashes_of_its_own():
+    rules = load_rules()
+    known = rules.rules_hash, rules.ranking_hash, rules.ranks
+    order = rules.order.model_copy(update={"tie_break": "dealer"})
+    changed = rules.model_copy(update={"order": order})
+    assert changed.rules_hash != known[0]
+    assert changed.ranking_hash != known[1]
+    assert (rules.rules_hash, rules.ranking_hash, rules.ranks) == known
+    assert rules.model_copy().rules_hash == known[0]

@@ -90,6 +90,11 @@ def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert store.folder() is None
 
 
+def test_a_home_that_is_none_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NIULAB_CACHE", "~nobody-of-that-name/tables")
+    assert store.folder() is None
+
+
 @pytest.mark.parametrize(
     ("platform", "variable", "base"),
     [

@@ -8,6 +8,7 @@ commas, ``labouchere:1-2-3,max=30``. A wrapper stands before the system it wraps
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -62,6 +63,8 @@ WRAPPERS: Mapping[str, Callable[[Fraction, BettingSystem], BettingSystem]] = Map
     {"stop-loss": stop_loss, "win-goal": win_goal}
 )
 """What makes a system with a line at which it leaves."""
+
+_FRACTION = re.compile(r"[+-]?[0-9.]{1,20}(/[0-9]{1,20}|[eE][+-]?[0-9]{1,2})?")
 
 _ALIASES = {
     "anti-martingale": "paroli",
@@ -133,9 +136,11 @@ def _read_whole(text: str, what: str) -> int:
 
 def _read_fraction(text: str, what: str) -> Fraction:
     try:
-        return Fraction(text)
+        if _FRACTION.fullmatch(text):
+            return Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise ConfigError(f"{what} takes a number, got '{text}': write 10, 2.5 or 1/2") from None
+        pass
+    raise ConfigError(f"{what} takes a number, got '{text}': write 10, 2.5 or 1/2")
 
 
 def _write(default: Any) -> str:

@@ -7,6 +7,7 @@ Odds are x to 1, stake not included; money is in integer cents; rates are exact 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
@@ -74,6 +75,13 @@ class Frozen(BaseModel):
     """A piece of a rule set: immutable, and no key it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Pydantic's copy, without what was computed and kept of the original, as its hashes."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in set(vars(copy)) - set(type(self).model_fields):
+            del vars(copy)[name]
+        return copy
 
 
 class Commission(Frozen):

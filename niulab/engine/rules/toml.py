@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from niulab.errors import ConfigError
+from niulab.errors import ConfigError, nearest
 
 __all__ = ["overlaid", "overridden", "parse_toml", "read_text"]
 
 _LARGEST = 1 << 63  # TOML promises whole numbers of 64 bits
+_NONE = "none"
 _LONG = "it holds a whole number of more than 64 bits"
 
 
@@ -56,12 +57,16 @@ def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
 def overridden(tree: Mapping[str, Any], words: Iterable[str]) -> dict[str, Any]:
     """The tree with each ``key=value`` laid over it, as ``algorithm.n_steps=8``.
 
-    A value is read as TOML; what is no TOML is a text, so that names need no quotes. Raises
-    ConfigError for words that set nothing.
+    A value is read as TOML; what is no TOML is a text, so that names need no quotes; the bare word
+    none takes the key out of the tree. Raises ConfigError for words that set or take out nothing.
     """
     result = dict(tree)
     for word in words:
-        result = overlaid(result, _parsed(word))
+        key, _, value = word.partition("=")
+        if value.strip() == _NONE:
+            result = _without(result, _parsed(f"{key}=0"), key.strip())
+        else:
+            result = overlaid(result, _parsed(word))
     return result
 
 
@@ -74,6 +79,20 @@ def _parsed(word: str) -> dict[str, Any]:
             except ValueError:
                 continue
     raise ConfigError(f"'{word}' sets nothing: write key=value, as algorithm.n_steps=8")
+
+
+def _without(tree: Mapping[str, Any], path: Mapping[str, Any], word: str) -> dict[str, Any]:
+    """The tree less the key to which ``path`` leads, a table of one key in every table."""
+    result = dict(tree)
+    for key, below in path.items():
+        inner = result.get(key)
+        if key not in result or (below and not isinstance(inner, Mapping)):
+            raise ConfigError(f"'{word}={_NONE}' takes out nothing: '{key}'{nearest(key, tree)}")
+        if below:
+            result[key] = _without(inner or {}, below, word)
+        else:
+            del result[key]
+    return result
 
 
 def _verify_whole_numbers(tree: dict[str, Any]) -> None:

@@ -158,6 +158,12 @@ class Croupier:
         hands, dealers = self._engine.deal_hands(seeds, rounds, n_as_dealt=int(as_dealt))
         return hands, dealers
 
+    def first_cards(
+        self, seeds: NDArray[np.uint64], rounds: NDArray[np.int64]
+    ) -> NDArray[np.uint8]:
+        """The card dealt first to each player and to each dealer, uint8 (n, 2)."""
+        return self._engine.deal(seeds, rounds)[:, :, 0]
+
     def settle(
         self,
         hands: NDArray[np.uint8],

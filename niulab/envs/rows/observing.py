@@ -15,7 +15,7 @@ from niulab.envs.rows.recycling import Recycler
 __all__ = ["Observer"]
 
 _CARDS = {"own hand": "hands", "dealer hand": "dealers"}
-_NUMBERED = {"phase": "phases", "stakes": "slips"}
+_NUMBERED = {"phase": "phases", "stakes": "slips", "signal": "signals"}
 _MADE_WHEN_NEEDED = ("_spots", "_codes")
 
 
@@ -80,9 +80,11 @@ class Observer:
     def _codes(self) -> dict[str, NDArray[Any]]:
         """Each column of a field that shows one of few numbers, by that number: (columns, m)."""
         n_slips = len(self._encoding.settings.menu)
+        signals = self._encoding.signals
         numbers = Sight(
             phases=np.arange(len(PHASES)),
             slips=np.append(np.arange(n_slips), -1),  # so that -1 finds its own code, the last
+            signals=None if signals is None else np.arange(len(signals.names)),
         )
         return {
             field.name: np.ascontiguousarray(self._encoding.encode_field(field.name, numbers).T)

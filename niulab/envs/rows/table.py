@@ -20,6 +20,7 @@ from niulab.envs.rows.croupier import NET, Croupier
 from niulab.envs.rows.expectations import Expectations
 from niulab.envs.rows.masks import LegalActions
 from niulab.envs.settings import EnvSettings
+from niulab.solvers.channels import Signals
 
 __all__ = ["END_NAMES", "LIMIT", "N_ROUNDS", "Moves", "Rows", "Table", "some_rows"]
 
@@ -65,7 +66,8 @@ class Table:
     slips int64 (-1 before the bet), hands and dealers uint8 (n, 5), bankrolls, rounds_left (-1
     without a deadline), last_nets and n_steps int64; forced uint8 (n, 2, 5) hands to be dealt
     first in each episode of the rows that are ``is_forced``, and still to come in those that are
-    ``is_pending``. masks: bool (n, n_actions), the legal actions.
+    ``is_pending``. masks: bool (n, n_actions), the legal actions. signals: int64 (n,), what the
+    channel shows of the round at hand; no part of the state, from which it follows.
     """
 
     STATE = (
@@ -101,6 +103,9 @@ class Table:
         self.is_forced = np.zeros(n, dtype=np.bool_)
         self.is_pending = np.zeros(n, dtype=np.bool_)
         self.masks = np.ones((n, settings.n_actions), dtype=np.bool_)
+        channel = settings.channel
+        self._channel = None if channel is None else Signals(settings.rules, channel)
+        self.signals = np.zeros(n, dtype=np.int64)
         self._croupier = Croupier(settings.rules, settings.menu)
         self._is_expected = (
             settings.reward == "expected" and settings.rules.dealer_opens == "after_players"
@@ -167,9 +172,11 @@ class Table:
 
     def sight(self) -> Sight:
         """What the players see."""
-        return Sight(
-            self.hands, self.dealers, self.phases, self.slips, self.bankrolls, self.rounds_left
-        )
+        signals = None
+        if self._channel is not None:
+            signals = np.where(self.phases == BETTING, self.signals, self._channel.nothing)
+        money = self.bankrolls, self.rounds_left
+        return Sight(self.hands, self.dealers, self.phases, self.slips, *money, signals)
 
     @property
     def is_free(self) -> bool:
@@ -193,6 +200,7 @@ class Table:
         """Take over the state of ``to_json``."""
         for name in self.STATE:
             getattr(self, name)[...] = np.array(tree[name], dtype=getattr(self, name).dtype)
+        self._look(_ALL)
 
     # ------------------------------------------------------------ one round
 
@@ -218,6 +226,17 @@ class Table:
         if self.settings.sets_hand:  # else no hand is ever shown
             self.hands[rows] = NO_CARD
             self.dealers[rows] = NO_CARD
+        self._look(rows)
+
+    def _look(self, rows: Rows) -> None:
+        """Draw what the channel shows of the round at hand."""
+        if self._channel is None:
+            return
+        seeds, rounds = self.seeds[rows], self.rounds[rows]
+        cards = self._croupier.first_cards(seeds, rounds)[:, self._channel.packet]
+        pending = self.is_pending[rows]
+        cards = np.where(pending, self.forced[rows][:, self._channel.packet, 0], cards)
+        self.signals[rows] = self._channel.draw_rows(seeds, rounds, cards)
 
     def _show(self, rows: Rows, slips: NDArray[np.int64] | int) -> None:
         """Deal the hands that the players of some rows are to set."""

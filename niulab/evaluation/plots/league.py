@@ -136,7 +136,7 @@ def _bound_lines(axes: Axes, bounds: Bounds, *, horizontal: bool = False) -> Non
     """Lines of the optimum (solid) and of uniform play (dotted), named at their ends."""
     named = (
         (bounds.optimum, "optimum", "-", "left"),
-        (bounds.random, "uniform play", ":", "right"),  # away from each other where they are close
+        (bounds.random, bounds.floor, ":", "right"),  # away from each other where they are close
     )
     for bound, name, dash, side in named:
         if bound is None:

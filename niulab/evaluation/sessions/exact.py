@@ -7,6 +7,7 @@ of the round for every slip (``solvers.policy_law``).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -17,13 +18,14 @@ from niulab.agents.solver import solve_task
 from niulab.envs.encoding import BETTING, NO_CARD, Encoding, Sight
 from niulab.envs.rows.masks import LegalActions
 from niulab.envs.settings import N_SETTINGS, EnvSettings
+from niulab.envs.vector import NiuNiuVectorEnv
 from niulab.errors import ConfigError
 from niulab.evaluation.asking import HandAsker, Progress, asked_weights, probabilities_of
 from niulab.evaluation.exact import SETTING_IS_FREE
 from niulab.evaluation.score import Bounds, SessionScore
 from niulab.evaluation.sessions.remembered import remembered_ends
 from niulab.evaluation.sessions.walk import SessionWalk, Weights, masks_at
-from niulab.seeding import generator
+from niulab.seeding import generator, stream_seed
 from niulab.solvers.joint_law import JointLaw, joint_law
 from niulab.solvers.matchups import matchups
 from niulab.solvers.policy_law import policy_law, uniform_weights
@@ -33,6 +35,8 @@ __all__ = ["evaluate_session", "session_bounds", "why_session_simulated"]
 _SAMPLE = 1024  # states at which an agent is asked twice
 _HANDS_SAMPLE = 256
 _STATES_OF_HANDS = 8
+_ROWS = 256  # episodes in which an agent is watched for a memory
+_MOST_STEPS = 128
 
 
 def evaluate_session(
@@ -90,7 +94,7 @@ def why_session_simulated(agent: Agent, settings: EnvSettings) -> str | None:
     found = _dependence(agent, settings)
     if found.by_chance is not None and not isinstance(agent, StochasticAgent):
         return found.by_chance
-    return found.by_bankroll
+    return found.by_memory or found.by_bankroll
 
 
 def session_bounds(settings: EnvSettings) -> Bounds:
@@ -267,11 +271,13 @@ def _why_task_simulated(settings: EnvSettings) -> str | None:
 class _Dependence(NamedTuple):
     """What an agent's answers depend on besides bankroll and rounds left, or slip and hand.
 
-    by_chance: on chance or memory, for which probabilities can stand. by_bankroll: settings that
-    depend on the bankroll or the rounds left, so that no law of the round can hold them.
+    by_chance: on chance or memory, for which probabilities can stand. by_memory: on the rounds
+    before, as remembered or as the infos tell them. by_bankroll: settings that depend on the
+    bankroll or the rounds left, so that no law of the round can hold them.
     """
 
     by_chance: str | None = None
+    by_memory: str | None = None
     by_bankroll: str | None = None
 
 
@@ -292,8 +298,9 @@ def _dependence(agent: Agent, settings: EnvSettings) -> _Dependence:
             "it bets by chance or memory: asked twice, it bet otherwise at "
             f"{n_changed} of {len(shown)} sampled bankrolls"
         )
-    if not _sets_hands(settings):
-        return _Dependence(by_chance)
+    by_memory = None if n_changed else _remembered(agent, settings)
+    if by_memory is not None or not _sets_hands(settings):
+        return _Dependence(by_chance, by_memory)
     n_slips = len(settings.menu)
     for slip in np.unique(np.clip(answers, 0, n_slips - 1)).tolist():
         found = HandAsker(agent, settings, slip=slip).find_dependence()
@@ -303,8 +310,41 @@ def _dependence(agent: Agent, settings: EnvSettings) -> _Dependence:
         places = {"slip": slip, "states": (bankrolls[some].tolist(), lefts[some].tolist())}
         changed = _settings_changed(agent, settings, rng, by_chance=found is not None, **places)
         if changed is not None:
-            return _Dependence(by_chance, changed)
+            return _Dependence(by_chance, by_bankroll=changed)
     return _Dependence(by_chance)
+
+
+def _remembered(agent: Agent, settings: EnvSettings) -> str | None:
+    """Whether an agent in the environment, with its memory and the infos, acts otherwise than one
+    that is shown the same for the first time; None if not.
+    """
+    if settings.sets_hand and settings.can_leave:
+        return None  # rows that leave are a phase ahead, where agents in two parts keep no memory
+    env = NiuNiuVectorEnv(_ROWS, replace(settings, mask="info"))
+    shown, infos = env.reset(seed=stream_seed(0, "evaluation/memory"))
+    memory, is_playing = agent.initial_state(_ROWS), np.ones(_ROWS, dtype=np.bool_)
+    n_changed = n_asked = 0
+    for _ in range(_MOST_STEPS):
+        masks, rng = env.action_masks(), generator(0, "evaluation/agent")
+        answer, _ = agent.act(shown, masks, {}, agent.initial_state(_ROWS), rng)
+        fresh = as_actions(answer, _ROWS, agent.name)
+        rng = generator(0, "evaluation/agent")
+        answer, memory = agent.act(shown, masks, infos, memory, rng)
+        actions = as_actions(answer, _ROWS, agent.name)
+        n_changed += int(np.count_nonzero((actions != fresh) & is_playing))
+        n_asked += int(np.count_nonzero(is_playing))
+        known = np.where((actions >= 0) & (actions < masks.shape[1]), actions, 0)
+        legal = np.where(masks[np.arange(_ROWS), known], known, 0)
+        shown, _, terminated, truncated, infos = env.step(legal)
+        is_playing &= ~(terminated | truncated)
+        if not is_playing.any():
+            break
+    if not n_changed:
+        return None
+    return (
+        "it acts by memory or by the infos: asked without them, it acted otherwise "
+        f"{n_changed} of {n_asked} times"
+    )
 
 
 def _settings_changed(

@@ -33,6 +33,7 @@ __all__ = [
     "SlipRuin",
     "flat_walks",
     "slip_ruin",
+    "walk_bytes",
 ]
 
 MOST_ROUNDS = 50_000
@@ -58,6 +59,11 @@ class FlatWalks:
         """Who has lost more than ``distance_cents`` on the way, by each of the rounds."""
         counts = (self.lowest < -distance_cents).sum(axis=0)
         return tuple(Share(int(count), len(self.lowest), level) for count in counts)
+
+
+def walk_bytes(n_sessions: int, n_looks: int) -> int:
+    """Memory that so many walks take, looked at so many times."""
+    return 2 * 8 * n_sessions * n_looks
 
 
 def flat_walks(

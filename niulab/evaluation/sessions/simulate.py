@@ -7,10 +7,12 @@ is integers, so the same seed gives the same figures for any number of threads.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -191,7 +193,7 @@ def _add_up(
     total: _Totals | None = None
     with ThreadPoolExecutor(threads) as pool:
         starts = range(0, n_sessions, _CHUNK)
-        run: Any = map if threads == 1 else pool.map
+        run: Any = map if threads == 1 else partial(_map_ahead, pool, 2 * threads)
         for start, part in zip(starts, run(play_from, starts), strict=True):
             pairs = part if total is None else map(np.add, total, part)
             total = _Totals(*pairs)
@@ -200,6 +202,19 @@ def _add_up(
     if total is None:
         raise ConfigError("no session was played: ask for at least 2")
     return total
+
+
+def _map_ahead(
+    pool: ThreadPoolExecutor, n_ahead: int, play: Callable[[int], _Totals], starts: Iterable[int]
+) -> Iterator[_Totals]:
+    """``pool.map`` that never has more than ``n_ahead`` calls waiting, however many there are."""
+    waiting: deque[Future[_Totals]] = deque()
+    for start in starts:
+        waiting.append(pool.submit(play, start))
+        if len(waiting) == n_ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
 def _square_sum(values: NDArray[np.int64]) -> NDArray[np.object_]:

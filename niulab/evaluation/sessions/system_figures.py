@@ -43,6 +43,7 @@ QUANTILES = (0.05, 0.5, 0.95)
 """Shares at which results and drawdowns are told."""
 
 _MOST_LEVELS = 1 << 18  # without a target: what stakes a share of the bankroll knows no end
+_MOST_PATHS = 10_000_000
 _WORST = 0.05
 _CHUNK = 2048  # sessions sampled together
 
@@ -80,6 +81,10 @@ class SystemTask:
             mistakes.append(
                 f"a target of {target} cents is not above the bankroll of {start}: every session "
                 "would be over before it begins"
+            )
+        if self.n_paths > _MOST_PATHS:
+            mistakes.append(
+                f"n_paths is at most {_MOST_PATHS} (all lie in memory), got {self.n_paths}"
             )
         if mistakes:
             raise ConfigError("\n".join(mistakes))

@@ -56,7 +56,7 @@ class SessionWalk:
         self.settings = settings
         self._law_of = law_of
         self._legal = LegalActions(settings)
-        self._laws: dict[Slip, NetLaw] = {}
+        self._laws: dict[tuple[int, Slip], NetLaw] = {}
 
     def run(self, choose: Choose) -> SessionEnds:
         """Move the law of the bankroll until every episode has ended."""
@@ -116,9 +116,10 @@ class SessionWalk:
         ]
 
     def _net_law(self, index: int, slip: Slip) -> NetLaw:
-        if slip not in self._laws:
-            self._laws[slip] = net_law(self.settings.rules, slip, self._law_of(index))
-        return self._laws[slip]
+        key = index, slip  # two of the menu can lie alike under short cover
+        if key not in self._laws:
+            self._laws[key] = net_law(self.settings.rules, slip, self._law_of(index))
+        return self._laws[key]
 
     def _leave(
         self, bankrolls: NDArray[np.int64], masses: Weights, weights: Weights, ends: SessionEnds

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from niulab.agents.systems.sitting import default_base_slip
 from niulab.engine.wagers import Slip, exposure_cents
-from niulab.evaluation.sessions.ruins import MOST_ROUNDS, SlipRuin, slip_ruin
+from niulab.evaluation.sessions.ruins import MOST_ROUNDS, SlipRuin, slip_ruin, walk_bytes
 from niulab.evaluation.studies.study import (
     Columns,
     Picture,
@@ -22,9 +22,12 @@ from niulab.evaluation.studies.study import (
     StudyConfig,
 )
 from niulab.evaluation.tables import Cells
+from niulab.solvers.optimal.plays import MAX_BYTES
 from niulab.solvers.values import player_edges
 
 __all__ = ["RuinConfig", "RuinStudy", "ruin_study"]
+
+_MOST_ROUNDS = 100_000
 
 
 class RuinConfig(StudyConfig):
@@ -44,7 +47,7 @@ class RuinConfig(StudyConfig):
     rounds: Annotated[tuple[int, ...], Field(strict=False, min_length=1)] = (60, 240, 1000)
     target_cents: Annotated[int, Field(ge=1)] = 10_000
     n_sessions: Annotated[int, Field(ge=2)] = 20_000
-    n_endless: Annotated[int, Field(ge=2)] = 5_000
+    n_endless: Annotated[int, Field(ge=2, le=1_000_000_000)] = 5_000
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     threads: Annotated[int, Field(ge=1, le=256)] = 2
 
@@ -55,6 +58,17 @@ class RuinConfig(StudyConfig):
             values = getattr(self, key)
             if list(values) != sorted({*values}) or values[0] < 1:
                 mistakes.append(f"{key} lists different numbers from 1 upwards, got {values}")
+        if self.rounds[-1] > _MOST_ROUNDS:
+            mistakes.append(f"rounds are at most {_MOST_ROUNDS:,}, got {self.rounds[-1]:,}")
+        needed = walk_bytes(self.n_sessions, len(self.rounds))
+        if needed > MAX_BYTES:
+            mistakes.append(
+                f"n_sessions={self.n_sessions} at {len(self.rounds)} rounds need {needed:,} bytes, "
+                f"more than {MAX_BYTES:,}: write at most "
+                f"{MAX_BYTES // walk_bytes(1, len(self.rounds))}"
+            )
+        if len(set(self.slips)) < len(self.slips):
+            mistakes.append("slips holds a slip twice")
         most = max(self.bankrolls_cents)
         if self.target_cents <= most:
             mistakes.append(

@@ -104,10 +104,13 @@ class StudyConfig(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            known = type(self).model_fields
+            known, items = type(self).model_fields, error.errors()
+            # a list whose entries are all wrong is not too short besides
+            wrong = {item["loc"][0] for item in items if len(item["loc"]) > 1}
             lines = (
                 line
-                for item in error.errors()
+                for item in items
+                if item["type"] != "too_short" or item["loc"][0] not in wrong
                 for line in explained(item, ".".join(map(str, item["loc"])), known).split("\n")
             )
             mistakes = "\n".join(f"  - {line.strip().removeprefix('- ')}" for line in lines)

@@ -67,8 +67,8 @@ class SystemsConfig(StudyConfig):
     base_slip: OptionalStakes = None
     systems: Annotated[tuple[str, ...], Field(strict=False)] = ()
     fan: str = "dalembert"
-    n_sessions: Annotated[int, Field(ge=2)] = 1_000_000
-    n_checks: Annotated[int, Field(ge=2)] = 100_000
+    n_sessions: Annotated[int, Field(ge=2, le=1_000_000_000)] = 1_000_000
+    n_checks: Annotated[int, Field(ge=2, le=1_000_000_000)] = 100_000
     n_paths: Annotated[int, Field(ge=20)] = 10_000
     budget: Annotated[int, Field(ge=0)] = 50_000_000_000
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
@@ -85,7 +85,7 @@ class SystemsConfig(StudyConfig):
             try:
                 make_system(name).verify(sitting)
             except ConfigError as error:
-                mistakes.append(f"systems: {error}")
+                mistakes.append(f"{'systems' if name in self.systems else 'fan'}: {error}")
         if len(set(self.systems)) < len(self.systems):
             mistakes.append(f"systems lists one twice: {', '.join(self.systems)}")
         if mistakes:

@@ -67,7 +67,7 @@ class TargetConfig(StudyConfig):
             self.problem()
             Sitting.at(self.rules, self.base_slip).multiples_on(self.offered)
         except (ConfigError, WagerError) as error:
-            raise ValueError(str(error)) from None
+            raise ValueError("\n".join(str(error).splitlines()[1:]) or str(error)) from None
         return self
 
     @cached_property
@@ -75,10 +75,8 @@ class TargetConfig(StudyConfig):
         """The slips to choose from."""
         if self.slips:
             return self.slips
-        if self.menu == "default":
-            return default_menu(self.rules)
-        if self.menu == "grid":
-            return grid_menu(self.rules)
+        if self.menu != "units":
+            return {"default": default_menu, "grid": grid_menu}[self.menu](self.rules)
         sitting = Sitting.at(self.rules, self.base_slip)
         multiples = map(sitting.multiple, range(1, min(sitting.most_units, _MOST_UNITS) + 1))
         rules, target = self.rules, self.target_cents
@@ -86,6 +84,8 @@ class TargetConfig(StudyConfig):
 
     def problem(self) -> BettingProblem:
         """Without a deadline; raises ConfigError with every mistake."""
+        if (target := self.target_cents) <= (start := self.bankroll_cents):
+            raise ConfigError(f"target_cents={target} is not above bankroll_cents={start}")
         return BettingProblem(
             rules=self.rules,
             slips=self.offered,

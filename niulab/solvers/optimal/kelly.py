@@ -65,8 +65,8 @@ class KellyPlan:
 class KellySlip:
     """A slip on the chip grid (None: stake nothing), its mean log growth, and a bound.
 
-    bound: of any stakes, of whatever size, on these boxes. loss_cents: the mean loss, negative for
-    a gain.
+    bound: of any stakes, of whatever size, on these boxes; inf where a cap, short cover or rounding
+    to the nearest cent may favor some sizes. loss_cents: the mean loss, negative for a gain.
     """
 
     slip: Slip | None
@@ -130,19 +130,28 @@ def kelly_slip(
     wanted = {box: fraction * bankroll_cents * f for box, f in plan.fractions.items()}
     places = [grid.place_below(box, cents) for box, cents in wanted.items()]
     found = grid.climb(places) if fraction == 1 else grid.covered(places)
-    growth = grid.growth(found)
+    growth, bound = grid.growth(found), plan.growth + plan.gap
+    if any(_favors_some_stakes(terms) for terms in rules.boxes.values()):
+        bound = np.inf
     if must_play and growth <= 0:
         found = grid.climb([0] * len(places))
         growth = grid.growth(found)
     if growth <= 0 and not must_play:
-        return KellySlip(None, 0.0, plan.growth + plan.gap, 0.0)
-    return KellySlip(grid.slip(found), growth, plan.growth + plan.gap, grid.loss_cents(found))
+        return KellySlip(None, 0.0, bound, 0.0)
+    return KellySlip(grid.slip(found), growth, bound, grid.loss_cents(found))
 
 
 def _needed_per_unit(terms: Box) -> float:
     """Chips in sight per chip staked, full cover without a table maximum."""
     multiple = terms.cover.multiple
     return float(max(1, multiple) if terms.cover.counts_stake else 1 + multiple)
+
+
+def _favors_some_stakes(terms: Box) -> bool:
+    """Whether a stake can net more, or need less in sight, than as many single units."""
+    is_capped = terms.max_loss_cents is not None or terms.cover.max_cents is not None
+    is_short = terms.cover.shortfall == "cap_loss"
+    return is_capped or is_short or terms.commission.rounding == "half_up"
 
 
 def _unit_nets(law: JointLaw) -> tuple[Floats, Floats]:

@@ -34,6 +34,7 @@ _ULP = 2.0**-53
 _TIE = 32 * _ULP  # of the largest value: above the noise of equal sums, below any real difference
 _WARM_STEPS = 40
 _MOST_POLICIES = 60
+_MOST_ELEMENTS = (1 << 31) - 1  # SuperLU counts them in 32 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,10 @@ def solve_deadline(game: Game, n_rounds: int) -> Solved:
 def solve_endless(game: Game, tolerance: float) -> Solved:
     """The best play at every level; stops as soon as the bounds of the start are ``tolerance``
     apart, or when no policy is better.
+
+    Raises ConfigError where a policy's equations may have more elements than the solver can count.
     """
+    _verify_band(game)
     weights = stopping_weights(game)
     after = game.payoff.copy()
     inner = after[: game.n_levels]
@@ -125,6 +129,24 @@ def solve_endless(game: Game, tolerance: float) -> Solved:
             break
         choice = better
     return result or found
+
+
+def _verify_band(game: Game) -> None:
+    """Elimination fills the band: at each level as far as the widest slip there can jump."""
+    plays, n = game.plays, game.n_levels
+    up = np.maximum.reduceat(plays.jumps, plays.first[:-1])
+    down = np.minimum.reduceat(plays.jumps, plays.first[:-1])
+    widths = np.zeros(n, dtype=np.int64)
+    is_placed = plays.begin < n
+    spans = np.maximum(up, 0) - np.minimum(down, 0)
+    np.maximum.at(widths, plays.begin[is_placed], spans[is_placed])
+    n_elements = int(np.minimum(np.maximum.accumulate(widths), n).sum())
+    if n_elements > _MOST_ELEMENTS:
+        raise ConfigError(
+            f"{n:,} bankrolls of {plays.step_cents} cents make equations of up to {n_elements:,} "
+            f"elements, more than {_MOST_ELEMENTS:,}: give n_rounds, lower the target, or take "
+            "stakes on a coarser chip unit"
+        )
 
 
 def _best(game: Game, after: Floats) -> tuple[Floats, NDArray[np.int32]]:

@@ -144,14 +144,13 @@ def solve_turnover(problem: TurnoverProblem, *, tolerance: float = 1e-9) -> Turn
     stakes = [slip.total_cents for slip in plays.slips]
     handle_step = gcd(problem.turnover_cents, *stakes)
     rows = problem.turnover_cents // handle_step
-    spends = np.array(stakes, dtype=np.int64) // handle_step
     start = problem.start_cents // plays.step_cents
-    gains = _most_gains(problem, plays, spends, rows)
     n_levels = start + plays.reach
+    _verify_size(rows, n_levels, plays)  # before anything is done row by row
+    spends = np.array(stakes, dtype=np.int64) // handle_step
+    gains = _most_gains(problem, plays, spends, rows)
     while True:
-        verify_size(
-            rows + 1, n_levels + plays.reach, plays.step_cents, "ask for a smaller turnover"
-        )
+        _verify_size(rows, n_levels, plays)
         high, _ = _sweep(problem, plays, spends, gains, n_levels, is_low=False)
         low, choice = _sweep(problem, plays, spends, gains, n_levels, is_low=True)
         scale = max(float(np.abs(high).max()), 1.0)
@@ -170,6 +169,11 @@ def solve_turnover(problem: TurnoverProblem, *, tolerance: float = 1e-9) -> Turn
         plays=plays,
         handle_step_cents=handle_step,
     )
+
+
+def _verify_size(rows: int, n_levels: int, plays: Plays) -> None:
+    remedy = "ask for a smaller turnover, or one that is a multiple of the stakes"
+    verify_size(rows + 1, n_levels + plays.reach, plays.step_cents, remedy)
 
 
 def _met(problem: TurnoverProblem, plays: Plays, n_levels: int) -> Floats:

@@ -84,6 +84,8 @@ def test_parameters_are_read_exactly():
         ("labouchere:1-x", "line of labouchere takes whole numbers, got 'x'"),
         ("percentage:many", "percent of percentage takes a number, got 'many'"),
         ("kelly:1/0", "fraction of kelly takes a number, got '1/0'"),
+        ("percentage:1e999999999", "percent of percentage takes a number, got '1e999999999'"),
+        ("stop-loss:1e400:flat", "the line of stop-loss takes a number, got '1e400'"),
         ("stop-loss:10", "'stop-loss:10' wraps no system: write stop-loss:10:martingale"),
         ("stop-loss:ten:flat", "the line of stop-loss takes a number, got 'ten'"),
         ("win-goal:10:nothing", "no betting system 'nothing'"),

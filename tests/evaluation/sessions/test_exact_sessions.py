@@ -1,5 +1,6 @@
 """Whole sessions scored exactly: against enumeration in Fractions, the environment and by parts."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import log
 
@@ -9,6 +10,7 @@ from strategies import overlay
 
 from niulab.agents.base import CallableAgent
 from niulab.agents.registry import make_agent
+from niulab.engine.settlement import Outcome
 from niulab.engine.wagers import cover_from, exposure_cents
 from niulab.envs.encoding import Encoding
 from niulab.envs.settings import make_settings
@@ -18,7 +20,9 @@ from niulab.evaluation.sessions.exact import (
     session_bounds,
     why_session_simulated,
 )
+from niulab.evaluation.sessions.walk import SessionWalk
 from niulab.evaluation.simulate import simulate
+from niulab.solvers.joint_law import joint_law
 from niulab.solvers.sessions.net_law import net_law
 
 MENU = ["single=100", "single=300", "single=100,double=100", "single=100,super=40"]
@@ -175,6 +179,24 @@ def test_short_cover_makes_another_law_at_every_bankroll():
     assert session_bounds(settings).random == pytest.approx(float(by_hand), rel=1e-13)
 
 
+def test_slips_that_lie_alike_keep_the_settings_of_their_own():
+    rules = overlay(
+        "single-double-super", '[boxes.super.cover]\nmultiple = 10\nshortfall = "cap_loss"\n'
+    )
+    menu = ["single=100", "single=100,super=100", "single=100,super=100/300"]
+    settings = session(rules=rules, menu=menu, bankroll_cents=400, n_rounds=1, objective="profit")
+    best = joint_law(rules)
+    poor = replace(best, cells={c: n for c, n in best.cells.items() if c.outcome != Outcome.WIN})
+
+    def value(*weights):
+        walk = SessionWalk(settings, lambda index: poor if index == 2 else best)
+        return walk.run(lambda *_: np.array([weights])).value
+
+    first, second = value(0.0, 1.0, 0.0), value(0.0, 0.0, 1.0)
+    assert second < first - 1
+    assert value(0.0, 0.5, 0.5) == pytest.approx((first + second) / 2, rel=1e-12)
+
+
 def test_what_has_no_exact_score_says_why():
     settings = session()
     random = make_agent("random", settings)
@@ -189,6 +211,37 @@ def test_what_has_no_exact_score_says_why():
     shoe = session(rules="six-deck-shoe-bonus", menu=["even=100", "even=200"])
     assert why_session_simulated(random, shoe) == "rounds of one shoe depend on each other"
     assert session_bounds(shoe).random is None
+
+
+class _Chaser:
+    """Doubles after a loss that it reads off the infos, or off the bankroll it saw before."""
+
+    name = "chaser"
+
+    def __init__(self, *, reads_infos):
+        self._reads_infos = reads_infos
+
+    def initial_state(self, n):
+        return None
+
+    def act(self, observations, masks, infos, state, rng):
+        chips = observations.sum(axis=1)  # of the betting phase: bankroll and rounds left
+        if self._reads_infos:
+            has_lost = infos.get("last_net_cents", np.zeros(len(masks))) < 0
+        else:
+            has_lost = np.zeros(len(masks), dtype=bool) if state is None else chips < state
+        return (has_lost & masks[:, 1]).astype(np.int64), chips
+
+
+@pytest.mark.parametrize("reads_infos", [True, False])
+@pytest.mark.parametrize("can_leave", [True, False])
+def test_bets_that_hang_on_the_round_before_are_simulated(reads_infos, can_leave):
+    settings = session(menu=["single=100", "single=200"], n_rounds=4, can_leave=can_leave)
+    reason = why_session_simulated(_Chaser(reads_infos=reads_infos), settings)
+    assert reason is not None
+    assert reason.startswith("it acts by memory or by the infos: asked without them, it acted ")
+    for name in ("least-slip", "system:bold"):  # who looks at the bankroll only
+        assert why_session_simulated(make_agent(name, settings), settings) is None
 
 
 def test_settings_that_depend_on_the_bankroll_are_simulated():

@@ -98,6 +98,14 @@ REFUSED = {
         {"kind": "readings", "readings": ["bull-bull-live", "bull-bull-live"]},
         ["readings holds 'bull-bull-live' twice"],
     ),
+    "a list that is none": (
+        {"kind": "mix", "stakes_cents": "x"},
+        ["stakes_cents: write a list, got 'x'"],
+    ),
+    "a list without entries": (
+        {"kind": "mix", "stakes_cents": []},
+        ["stakes_cents lists at least 1, got []"],
+    ),
     "readings that are no list": (
         {"kind": "readings", "readings": "bull-bull-live"},
         ["readings: write a list of rule sets, got 'bull-bull-live'"],
@@ -135,3 +143,16 @@ def test_a_rules_file_may_be_given_by_path(tmp_path):
     assert [rules.name for rules in config.sheets] == ["single-double-super", "mine"]
     with pytest.raises(ConfigError, match="rules: cannot read the rules file"):
         MixConfig(rules=str(tmp_path / "none.toml"))
+
+
+def test_a_list_of_wrong_entries_is_not_too_short_besides():
+    with pytest.raises(ConfigError) as error:
+        parse_study({"kind": "mix", "stakes_cents": [True]})
+    lines = str(error.value).splitlines()
+    assert lines[1:] == ["  - stakes_cents.0: input should be a valid integer, got True"]
+
+
+def test_none_leaves_a_key_of_the_file_out():
+    assert read_study("systems").target_cents == 20_000
+    assert read_study("systems", overrides=["target_cents=none"]).target_cents is None
+    assert read_study("target", overrides=["n_rounds=none"]).n_rounds is None

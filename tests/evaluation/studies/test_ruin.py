@@ -102,6 +102,10 @@ def test_progress_counts_slips():
         ({"bankrolls_cents": [500, 900]}, "no bankroll covers 'single=100,super=100', .* 1200 c"),
         ({"slips": ["single=110"]}, "chip unit|multiple"),
         ({"n_sessions": 1}, "n_sessions"),
+        ({"n_sessions": 10**9, "rounds": [1, 2]}, "need 32,000,000,000 bytes, .* 33554432"),
+        ({"n_endless": 10**12}, "n_endless"),
+        ({"rounds": [10**9]}, "rounds are at most 100,000, got 1,000,000,000"),
+        ({"slips": ["single=100", "single=100"]}, "slips holds a slip twice"),
     ],
 )
 def test_mistakes_are_told(wrong, message):

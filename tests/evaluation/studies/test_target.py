@@ -104,11 +104,12 @@ def test_without_a_deadline_there_is_no_map():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"target_cents": 2000}, "target_cents=2000 is above start_cents=2000"),
+        ({"target_cents": 2000}, "target_cents=2000 is not above bankroll_cents=2000"),
         ({"bankroll_cents": 50}, "no affordable slip"),
         ({"slips": ["single=130"]}, "chip unit|multiple"),
         ({"slips": ["double=100"]}, "required box"),
         ({"slips": ["single=100,super=100"]}, "menu has no multiple of the base slip"),
+        ({"target_cents": 1}, "target_cents=1 is not above bankroll_cents=2000"),
         ({"menu": "all"}, "menu"),
         ({"n_rounds": 0}, "n_rounds"),
     ],
@@ -129,3 +130,9 @@ def test_the_shipped_file_is_the_published_case():
     assert (config.bankroll_cents, config.target_cents) == (2000, 4000)
     assert [str(slip) for slip in config.offered[:2]] == ["single=100", "single=200"]
     assert len(config.offered) == 39
+
+
+def test_a_band_too_wide_for_the_equations_is_refused_before_anything_is_solved():
+    config = TargetConfig(bankroll_cents=500_000, target_cents=1_000_000)
+    with pytest.raises(ConfigError, match="200,000 bankrolls of 5 cents make equations of up to"):
+        target_study(config)

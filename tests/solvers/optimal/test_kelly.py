@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from strategies import PLAYABLE
+from strategies import PLAYABLE, overlay
 
 from niulab.engine.rules.catalog import load_rules
 from niulab.engine.wagers import Slip, least_slip
@@ -154,3 +154,20 @@ def test_a_minimum_that_is_too_large_for_the_bankroll_forbids_a_good_bet():
 def test_fractions_are_fractions(fraction):
     with pytest.raises(ConfigError, match="fraction"):
         kelly_slip(given("K"), 2000, fraction=fraction)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "[boxes.double]\nmax_loss_cents = 100",
+        "[boxes.super.cover]\nmax_cents = 400",
+        '[boxes.super.cover]\nshortfall = "cap_loss"',
+        '[boxes.single.commission]\nrounding = "half_up"',
+    ],
+)
+def test_no_bound_is_claimed_where_some_stakes_are_favored(lines):
+    rules = overlay("single-double-super", lines)
+    found = kelly_slip(joint_law(rules), 20_000)
+    assert found.bound == np.inf
+    if "max_loss" in lines:  # losses end at one unit and wins do not
+        assert found.growth > 0.15 > kelly_plan(joint_law(rules)).growth == 0

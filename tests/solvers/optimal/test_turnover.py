@@ -100,6 +100,12 @@ def test_requirements_that_are_none_are_refused():
         solve_turnover(requirement(200, 500)).best_slip(200, 600)
 
 
+@pytest.mark.parametrize("turnover_cents", [1_000_000_000, 1_000_000_007, (1 << 63) - 1])
+def test_a_turnover_too_large_is_refused_before_its_rows_are_made(turnover_cents):
+    with pytest.raises(ConfigError, match=r"need [0-9,]+ bytes, .*: ask for a smaller turnover"):
+        solve_turnover(requirement(5_000, turnover_cents))
+
+
 def test_rough_bounds_hold_the_value():
     """Ruin spares what is still to be lost: a purse can be worth more than its way without ruin."""
     fine = solve_turnover(requirement(600, 20_000, MENU))

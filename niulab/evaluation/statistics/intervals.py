@@ -1,4 +1,4 @@
-"""Estimates and their intervals: means, shares and resampled statistics, reproducible by seed.
+"""Intervals by formula: of a mean and of a share, and what a confidence level is.
 
 Seats of one round share the dealer's hand, so their results correlate (1/3 on Single): callers hand
 over one number per *round* (or per run), never one per seat, or intervals come out too narrow.
@@ -6,7 +6,6 @@ over one number per *round* (or per run), never one per seat, or intervals come 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
@@ -15,19 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from niulab.errors import ConfigError
-from niulab.seeding import generator
+
+_BELOW_1 = float(np.nextafter(1.0, 0.0))  # (1 + level) / 2 may round up to 1
 
 __all__ = [
     "Estimate",
-    "bootstrap_interval",
-    "iqm",
+    "Interval",
+    "finite_sample",
     "mean_interval",
     "normal_quantile",
-    "stratified_bootstrap",
     "wilson_interval",
 ]
-
-Statistic = Callable[[NDArray[np.float64]], float]
 
 
 @dataclass(frozen=True)
@@ -52,16 +49,26 @@ class Estimate:
         return self.low <= value <= self.high
 
 
+@dataclass(frozen=True)
+class Interval:
+    """A statistic with an interval that need not lie evenly about it; NaN ends: none is known."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+
+
 def normal_quantile(level: float) -> float:
     """Half-width in standard errors of a two-sided interval: 1.96 for ``level`` 0.95."""
     if not 0 < level < 1:
         raise ConfigError(f"a confidence level lies between 0 and 1, got {level}: write 0.95")
-    return NormalDist().inv_cdf((1 + level) / 2)
+    return NormalDist().inv_cdf(min((1 + level) / 2, _BELOW_1))
 
 
 def mean_interval(values: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Normal interval of the mean of independent values, one per round; shape (n,), n >= 2."""
-    sample = _sample(values)
+    sample = finite_sample(values)
     if len(sample) < 2:
         raise ConfigError(f"an interval needs at least 2 rounds, got {len(sample)}")
     error = float(sample.std(ddof=1)) / sqrt(len(sample))
@@ -87,58 +94,8 @@ def wilson_interval(successes: int, n: int, *, level: float = 0.95) -> tuple[flo
     return low, high
 
 
-def iqm(values: NDArray[np.float64]) -> float:
-    """Interquartile mean: the mean of the middle half, which one lucky run cannot move."""
-    ordered = np.sort(values, axis=None)
-    cut = len(ordered) // 4
-    return float(ordered[cut : len(ordered) - cut].mean())
-
-
-def bootstrap_interval(
-    values: ArrayLike,
-    *,
-    seed: int,
-    statistic: Statistic | None = None,
-    level: float = 0.95,
-    n_resamples: int = 2000,
-) -> tuple[float, float]:
-    """Percentile interval of a statistic (default: the mean) of independent values, shape (n,)."""
-    return stratified_bootstrap(
-        [values], seed=seed, statistic=statistic, level=level, n_resamples=n_resamples
-    )
-
-
-def stratified_bootstrap(
-    strata: list[ArrayLike],
-    *,
-    seed: int,
-    statistic: Statistic | None = None,
-    level: float = 0.95,
-    n_resamples: int = 2000,
-) -> tuple[float, float]:
-    """Percentile interval of a statistic of all values; each stratum (a task) is resampled alone.
-
-    strata: one array of runs per task. The statistic sees the resampled strata end to end.
-    """
-    samples = [_sample(values) for values in strata]
-    if not samples or min(len(sample) for sample in samples) == 0:
-        raise ConfigError("a bootstrap needs at least one value in every stratum")
-    normal_quantile(level)  # refuses a level that is none
-    rng = generator(seed, "evaluation/bootstrap")
-    apply = statistic or _mean
-    results = np.empty(n_resamples)
-    for i in range(n_resamples):
-        drawn = [sample[rng.integers(len(sample), size=len(sample))] for sample in samples]
-        results[i] = apply(np.concatenate(drawn))
-    low, high = np.quantile(results, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    return float(values.mean())
-
-
-def _sample(values: ArrayLike) -> NDArray[np.float64]:
+def finite_sample(values: ArrayLike) -> NDArray[np.float64]:
+    """The values end to end, float64 (n,); raises ConfigError at NaN and infinity."""
     sample = np.asarray(values, dtype=np.float64).ravel()
     if not np.isfinite(sample).all():
         raise ConfigError(

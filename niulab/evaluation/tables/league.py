@@ -1,11 +1,8 @@
-"""League tables as text: Markdown, CSV and JSON; figures are rounded here, and nowhere before."""
+"""League tables as text: Markdown, CSV and JSON."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import isnan
@@ -20,42 +17,21 @@ from niulab.evaluation.score import (
     SimulatedScore,
 )
 from niulab.evaluation.statistics import Estimate
+from niulab.evaluation.tables.text import Cells, csv_text, markdown_table
 
 __all__ = [
-    "Cells",
     "curve_cells",
-    "figure_columns",
     "league_cells",
     "league_csv",
     "league_dict",
     "league_json",
     "league_markdown",
     "legend",
-    "markdown_table",
     "provenance",
     "rank_cells",
     "score_lines",
     "summary",
 ]
-
-Cells = tuple[list[str], list[list[str]]]
-"""Header and rows of a table, as text."""
-
-_FIGURE = re.compile(r"[+\-−±<>≤≥]? ?[0-9]")
-
-
-def figure_columns(cells: Cells) -> list[bool]:
-    """Which columns hold figures, and so stand on the right: most of their cells begin like one."""
-    header, rows = cells
-    columns = ([row[place] for row in rows if row[place]] for place in range(len(header)))
-    return [2 * sum(map(bool, map(_FIGURE.match, column))) > len(column) for column in columns]
-
-
-def markdown_table(cells: Cells) -> list[str]:
-    """The lines of a Markdown table."""
-    header, rows = cells
-    rule = ["---:" if is_figure else "---" for is_figure in figure_columns(cells)]
-    return ["| " + " | ".join(line) + " |" for line in (header, rule, *rows)]
 
 
 def league_cells(league: League) -> Cells:
@@ -101,12 +77,7 @@ def league_markdown(league: League) -> str:
 def league_csv(league: League) -> str:
     """One line per agent, full precision, under fixed column names."""
     records = [{"place": i} | _record(row) for i, row in enumerate(league.rows, start=1)]
-    names = [*dict.fromkeys(name for record in records for name in record)]
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return stream.getvalue()
+    return csv_text(records)
 
 
 def league_json(league: League) -> str:
@@ -162,8 +133,9 @@ def legend(league: League) -> list[str]:
     if league.bounds.optimum is not None:
         lines.append(f"- optimum: {_value(float(league.bounds.optimum))} (exact)")
     if league.bounds.random is not None:
-        lines.append(f"- uniform play: {_value(float(league.bounds.random))} (exact)")
-    lines.append("- score: (value - uniform play) / (optimum - uniform play)")
+        lines.append(f"- {league.bounds.floor}: {_value(float(league.bounds.random))} (exact)")
+    floor = league.bounds.floor
+    lines.append(f"- score: (value - {floor}) / (optimum - {floor})")
     if any(isinstance(row.score, ArrangementScore) for row in league.rows):
         lines.append(
             "- errors: hands, of all the shoe can deal, not always set optimally; niu found: "
@@ -234,7 +206,7 @@ def score_lines(score: Score) -> list[tuple[str, str]]:
         gap = f" (gap {score.bounds.gap:.1e})" if score.bounds.gap else ""
         lines.append(("optimum", _value(float(score.bounds.optimum)) + gap))
     if score.bounds.random is not None:
-        lines.append(("uniform play", _value(float(score.bounds.random))))
+        lines.append((score.bounds.floor, _value(float(score.bounds.random))))
     if (regret := _regret(score)) is not None:
         lines.append(("regret", _small(regret)))
     if score.normalized is not None:
