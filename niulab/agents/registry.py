@@ -118,7 +118,9 @@ def _bettor(name: str, settings: EnvSettings) -> Agent:
     if name.startswith(_FLAT):
         return flat_bettor(name.removeprefix(_FLAT), settings)
     if name.startswith(_SYSTEM):
-        system, _, base_slip = name.removeprefix(_SYSTEM).partition("@")
+        system, at, base_slip = name.removeprefix(_SYSTEM).partition("@")
+        if at and not base_slip:
+            raise ConfigError(f"'{name}' names no base slip: write {name}single=500, or no @")
         return SystemBettor(make_system(system), settings, base_slip=base_slip or None, name=name)
     if name not in BETTORS:
         known = (*BETTORS, *(f"{_SYSTEM}{system}" for system in system_names()))

@@ -41,6 +41,7 @@ def test_every_listed_name_makes_an_agent_of_that_name(settings):
         ("orcale", TABLE, "did you mean 'oracle'"),
         ("leastslip", SESSION, "did you mean 'least-slip'"),
         ("oracle", SESSION, "no agent 'oracle' bets"),
+        ("system:martingale@", SESSION, "names no base slip"),
         ("least-slip", ARRANGE, "'least-slip' bets, and this task only sets hands"),
         ("least-slip+orakle", TABLE, "did you mean 'oracle'"),
         ("flat:10", TABLE, "write flat:0 ... flat:9"),
