@@ -12,7 +12,7 @@ from chores import draws, fall_ill, refuse_odd, threads, wait_for_go
 from niulab.errors import ConfigError
 from niulab.parallel import Outcome, run_tasks
 
-ray = pytest.importorskip("ray")
+ray = pytest.importorskip("ray", reason="the extra `ray` is not installed")
 
 pytestmark = [
     pytest.mark.long,  # a Ray takes ten seconds to start

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.agents.base import Actions, Infos, Masks, Observations
-from niulab.envs.encoding import BETTING, PHASES, Encoding, Sight
+from niulab.envs.encoding import BETTING, PHASES, Encoding
 from niulab.envs.settings import EnvSettings
 from niulab.errors import ConfigError
 from niulab.solvers.optimal.problem import BettingProblem
@@ -118,16 +118,8 @@ class OptimalBettor:
     def _known_codes(self, settings: EnvSettings) -> tuple[NDArray[Any], int]:
         """How each level's bankroll is shown, ascending, and the deadline (1 for none)."""
         n_levels = self.betting.choice.shape[1]
-        none = np.zeros(n_levels, dtype=np.int64)
-        sight = Sight(
-            hands=np.full((n_levels, 5), 52, dtype=np.uint8),
-            dealers=np.full((n_levels, 5), 52, dtype=np.uint8),
-            phases=none + BETTING,
-            slips=none - 1,
-            bankrolls=np.arange(n_levels) * self.betting.step_cents,
-            rounds_left=none,
-        )
-        codes = self._encoding.encode(sight)[:, self._bankroll]
+        bankrolls = np.arange(n_levels) * self.betting.step_cents
+        codes = self._encoding.encode_bets(n_levels, bankrolls=bankrolls)[:, self._bankroll]
         if (codes[1:] <= codes[:-1]).any():
             raise ConfigError(
                 f"the observation ({self._encoding.name}) shows some of the {n_levels} bankrolls "

@@ -95,7 +95,7 @@ def main() -> None:
     """Run the command line; the entry point of the package."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who started the program
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115, open to the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows another

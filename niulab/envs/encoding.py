@@ -198,6 +198,27 @@ class Encoding:
         )
         return self.encode(sight)
 
+    def encode_bets(
+        self,
+        n: int,
+        *,
+        bankrolls: NDArray[np.integer] | None = None,
+        rounds_left: int | NDArray[np.integer] = 1,
+        signals: NDArray[np.integer] | None = None,
+    ) -> NDArray[Any]:
+        """Observations (n, size) of n players about to bet, before any card; arrays are (n,)."""
+        nothing = np.full((n, HAND_SIZE), NO_CARD, dtype=np.uint8)
+        sight = Sight(
+            hands=nothing,
+            dealers=nothing,
+            phases=np.full(n, BETTING),
+            slips=np.full(n, -1),
+            bankrolls=bankrolls,
+            rounds_left=np.broadcast_to(np.asarray(rounds_left), (n,)),
+            signals=signals,
+        )
+        return self.encode(sight)
+
     def encode_field(self, name: str, sight: Sight) -> NDArray[Any]:
         """The columns of one field; of the sight only what that field shows is looked at."""
         if name == "own hand":

@@ -27,7 +27,14 @@ from niulab.solvers.policy_law import (
     quantized,
 )
 
-__all__ = ["HandAsker", "Progress", "asked_actions", "asked_weights", "probabilities_of"]
+__all__ = [
+    "HandAsker",
+    "Progress",
+    "asked_actions",
+    "asked_weights",
+    "probabilities_of",
+    "why_hands_simulated",
+]
 
 Progress = Callable[[int, int], None]
 """Called with hands done and hands in all."""
@@ -182,6 +189,17 @@ def _chunks(table: Matchups, chunk: int) -> Iterator[tuple[slice | NDArray[np.in
     for start in range(0, total, chunk):
         end = min(start + chunk, total)
         yield slice(start, end) if are_all else dealt[start:end], end, total
+
+
+def why_hands_simulated(settings: EnvSettings) -> str | None:
+    """What a player sees besides one hand in order where setting it counts, or None."""
+    if not settings.sets_hand or settings.rules.arrangement != "as_set":
+        return None  # whatever it sees, setting is free
+    if settings.card_order == "dealt":
+        return "cards are shown as dealt, 120 orders for each hand"
+    if settings.sees_dealer:
+        return "the dealer's open hand is part of what the player sees"
+    return None
 
 
 def probabilities_of(

@@ -18,7 +18,13 @@ from niulab.engine.settlement import Outcome
 from niulab.engine.wagers import Slip
 from niulab.envs.settings import EnvSettings
 from niulab.errors import ConfigError
-from niulab.evaluation.asking import HandAsker, Progress, asked_actions, asked_weights
+from niulab.evaluation.asking import (
+    HandAsker,
+    Progress,
+    asked_actions,
+    asked_weights,
+    why_hands_simulated,
+)
 from niulab.evaluation.score import ArrangementScore, Bounds, RankRegret
 from niulab.solvers.hand_values import HandValues, hand_values
 from niulab.solvers.joint_law import joint_law
@@ -98,13 +104,7 @@ def _why_not_finite(settings: EnvSettings) -> str | None:
         return "the task is not to set a hand at a fixed slip"
     if settings.n_rounds != 1 or settings.bankroll_cents is not None:
         return "values of whole sessions are simulated in this version"
-    if settings.rules.arrangement != "as_set":
-        return None  # whatever it sees, setting is free
-    if settings.card_order == "dealt":
-        return "cards are shown as dealt, 120 orders for each hand"
-    if settings.sees_dealer:
-        return "the dealer's open hand is part of what the player sees"
-    return None
+    return why_hands_simulated(settings)
 
 
 def actions_of(

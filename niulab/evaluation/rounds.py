@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 from niulab.agents.base import Agent, StochasticAgent, as_actions
 from niulab.engine.settlement import Outcome
 from niulab.engine.wagers import Slip
-from niulab.envs.encoding import BETTING, NO_CARD, Encoding, Sight
+from niulab.envs.encoding import Encoding
 from niulab.envs.settings import EnvSettings
 from niulab.errors import ConfigError
-from niulab.evaluation.asking import HandAsker, Progress, asked_weights, probabilities_of
+from niulab.evaluation.asking import (
+    HandAsker,
+    Progress,
+    asked_weights,
+    probabilities_of,
+    why_hands_simulated,
+)
 from niulab.evaluation.exact import SETTING_IS_FREE
 from niulab.evaluation.score import Bounds, RoundScore
 from niulab.seeding import generator
@@ -92,13 +98,9 @@ def why_round_simulated(agent: Agent, settings: EnvSettings) -> str | None:
         return "values of whole sessions are simulated in this version"
     if settings.can_leave:
         return "a player who may leave before the bet is simulated in this version"
-    if settings.sets_hand and settings.rules.arrangement == "as_set":
-        if settings.card_order == "dealt":
-            return "cards are shown as dealt, 120 orders for each hand"
-        if settings.sees_dealer:
-            return "the dealer's open hand is part of what the player sees"
-    if isinstance(agent, StochasticAgent):
-        return None
+    reason = why_hands_simulated(settings)
+    if reason is not None or isinstance(agent, StochasticAgent):
+        return reason
     return _find_dependence(agent, settings)
 
 
@@ -180,15 +182,6 @@ def _bets(
 
 def _before_the_bet(settings: EnvSettings, n: int) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
     """The one observation before the deal, n times, and its mask."""
-    nothing = np.full((n, 5), NO_CARD, dtype=np.uint8)
-    sight = Sight(
-        hands=nothing,
-        dealers=nothing,
-        phases=np.full(n, BETTING),
-        slips=np.full(n, -1),
-        bankrolls=np.zeros(n, dtype=np.int64),
-        rounds_left=np.ones(n, dtype=np.int64),
-    )
     masks = np.zeros((n, settings.n_actions), dtype=np.bool_)
     masks[:, : len(settings.menu)] = True
-    return Encoding(settings).encode(sight), masks
+    return Encoding(settings).encode_bets(n), masks

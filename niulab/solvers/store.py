@@ -52,7 +52,7 @@ def load(name: str) -> dict[str, NDArray[Any]] | None:
         return None
     try:
         with safe_open(_file(where, name), framework="numpy") as file:
-            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118, no dict
             is_ours = file.metadata() == _about(name, arrays)
     except (OSError, SafetensorError):
         return None

@@ -59,7 +59,7 @@ def test_blocks_grow_with_the_run_and_a_new_seed_deals_one_round():
     assert len(ahead._cards) == 10
 
 
-@pytest.mark.parametrize("copied", [deepcopy, lambda it: pickle.loads(pickle.dumps(it))])  # noqa: S301
+@pytest.mark.parametrize("copied", [deepcopy, lambda it: pickle.loads(pickle.dumps(it))])  # noqa: S301, our own bytes
 def test_copies_of_a_core_hold_no_deal_and_play_on_alike(copied):
     env = NiuNiuEnv("niulab/Arrange-v0")
     env.reset(seed=4)

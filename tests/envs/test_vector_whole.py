@@ -134,7 +134,7 @@ def test_forced_deals_lead_back_to_the_general_way_until_they_are_gone():
             assert_same(ours.step(actions), general.step(actions))
 
 
-@pytest.mark.parametrize("copied", [deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
+@pytest.mark.parametrize("copied", [deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301, our own
 @pytest.mark.parametrize("keywords", [{}, {"copy": False}], ids=str)
 def test_states_and_copies_have_the_same_future(keywords, copied):
     env = NiuNiuVectorEnv(40, ARRANGE, **keywords)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,80 +20,61 @@ _Cents = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StopLoss(BettingSystem):
-    """Leaves once it is ``amount`` base units behind its start."""
+class _Line(BettingSystem):
+    """Plays ``inner``, as long as a line ``amount`` base units from its start lets it."""
 
     NEEDS: ClassVar[tuple[str, ...]] = ("start_cents",)
 
     inner: BettingSystem
     amount: Fraction
+
+    def verify(self, sitting: Sitting) -> None:
+        super().verify(sitting)
+        self.inner.verify(sitting)
+
+
+class StopLoss(_Line):
+    """Leaves once it is ``amount`` base units behind its start."""
 
     def wanted(self, sitting: Sitting, units: _Cents, bankrolls: _Cents) -> _Cents:
         wanted = self.inner.wanted(sitting, units, bankrolls)
         line = floor((sitting.start_cents or 0) - self.amount * sitting.rules.base_unit_cents)
         return np.where(bankrolls <= line, LEAVE, wanted)
 
-    def verify(self, sitting: Sitting) -> None:
-        super().verify(sitting)
-        self.inner.verify(sitting)
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class WinGoal(BettingSystem):
+class WinGoal(_Line):
     """Leaves once it is ``amount`` base units ahead of its start."""
-
-    NEEDS: ClassVar[tuple[str, ...]] = ("start_cents",)
-
-    inner: BettingSystem
-    amount: Fraction
 
     def wanted(self, sitting: Sitting, units: _Cents, bankrolls: _Cents) -> _Cents:
         wanted = self.inner.wanted(sitting, units, bankrolls)
         line = ceil((sitting.start_cents or 0) + self.amount * sitting.rules.base_unit_cents)
         return np.where(bankrolls >= line, LEAVE, wanted)
 
-    def verify(self, sitting: Sitting) -> None:
-        super().verify(sitting)
-        self.inner.verify(sitting)
-
 
 def stop_loss(amount: Fraction, inner: BettingSystem) -> StopLoss:
     """``inner``, but gone once ``amount`` base units are lost."""
-    _verify(amount)
-    line = f"{float(amount):g} base units behind its start"
-    return StopLoss(
-        name=f"stop-loss:{float(amount):g}:{inner.name}",
-        summary=f"{inner.summary}; leaves at {line}",
-        fallback=_fallback(line, inner),
-        automaton=inner.automaton,
-        redraws=inner.redraws,
-        inner=inner,
-        amount=amount,
-    )
+    return StopLoss(**_parts("stop-loss", "behind", amount, inner))
 
 
 def win_goal(amount: Fraction, inner: BettingSystem) -> WinGoal:
     """``inner``, but gone once ``amount`` base units are won."""
-    _verify(amount)
-    line = f"{float(amount):g} base units ahead of its start"
-    return WinGoal(
-        name=f"win-goal:{float(amount):g}:{inner.name}",
-        summary=f"{inner.summary}; leaves at {line}",
-        fallback=_fallback(line, inner),
-        automaton=inner.automaton,
-        redraws=inner.redraws,
-        inner=inner,
-        amount=amount,
-    )
+    return WinGoal(**_parts("win-goal", "ahead of", amount, inner))
 
 
-def _fallback(line: str, inner: BettingSystem) -> str:
-    return (
-        f"At {line} it leaves; where it may not, it bets the least slip as long as it stands "
-        f"there, and its memory goes on. {inner.fallback}"
-    )
-
-
-def _verify(amount: Fraction) -> None:
+def _parts(name: str, side: str, amount: Fraction, inner: BettingSystem) -> dict[str, Any]:
+    """The fields of a line drawn around a system; raises ConfigError for one at the start."""
     if amount <= 0:
         raise ConfigError(f"a line lies some base units from the start, got {amount}: write 10")
+    line = f"{float(amount):g} base units {side} its start"
+    return {
+        "name": f"{name}:{float(amount):g}:{inner.name}",
+        "summary": f"{inner.summary}; leaves at {line}",
+        "fallback": (
+            f"At {line} it leaves; where it may not, it bets the least slip as long as it stands "
+            f"there, and its memory goes on. {inner.fallback}"
+        ),
+        "automaton": inner.automaton,
+        "redraws": inner.redraws,
+        "inner": inner,
+        "amount": amount,
+    }

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.agents.base import Agent, StochasticAgent, as_actions
-from niulab.envs.encoding import BETTING, Encoding, Sight
+from niulab.envs.encoding import Encoding
 from niulab.envs.settings import EnvSettings
 from niulab.errors import ConfigError
 from niulab.evaluation.asking import Progress, probabilities_of
@@ -167,11 +167,5 @@ def _before_the_bet(
 ) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
     """The observations of some signals, and their masks."""
     n = len(signals)
-    sight = Sight(
-        phases=np.full(n, BETTING),
-        slips=np.full(n, -1),
-        bankrolls=np.zeros(n, dtype=np.int64),
-        rounds_left=np.ones(n, dtype=np.int64),
-        signals=signals,
-    )
-    return Encoding(settings).encode(sight), np.ones((n, settings.n_actions), dtype=np.bool_)
+    masks = np.ones((n, settings.n_actions), dtype=np.bool_)
+    return Encoding(settings).encode_bets(n, signals=signals), masks

@@ -15,12 +15,18 @@ from numpy.typing import NDArray
 
 from niulab.agents.base import Agent, FiniteMemoryBettor, StochasticAgent, as_actions
 from niulab.agents.solver import solve_task
-from niulab.envs.encoding import BETTING, NO_CARD, Encoding, Sight
+from niulab.envs.encoding import Encoding
 from niulab.envs.rows.masks import LegalActions
 from niulab.envs.settings import N_SETTINGS, EnvSettings
 from niulab.envs.vector import NiuNiuVectorEnv
 from niulab.errors import ConfigError
-from niulab.evaluation.asking import HandAsker, Progress, asked_weights, probabilities_of
+from niulab.evaluation.asking import (
+    HandAsker,
+    Progress,
+    asked_weights,
+    probabilities_of,
+    why_hands_simulated,
+)
 from niulab.evaluation.exact import SETTING_IS_FREE
 from niulab.evaluation.score import Bounds, SessionScore
 from niulab.evaluation.sessions.remembered import remembered_ends
@@ -52,12 +58,11 @@ def evaluate_session(
 
     Raises ConfigError, with the reason, where no exact score exists.
     """
-    reason = why_session_simulated(agent, settings)
+    reason, found = _look(agent, settings)
     if reason is not None:
         raise ConfigError(f"'{agent.name}' has no exact score: {reason}; simulate it instead")
     rules = settings.rules
-    if not stochastic and not _follows(agent, settings):
-        stochastic = _dependence(agent, settings).by_chance is not None
+    stochastic = stochastic or found.by_chance is not None
     asked = _Asked(agent, settings, chunk=chunk, stochastic=stochastic, progress=progress)
     if _follows(agent, settings):
         best = ends = remembered_ends(agent, settings)
@@ -88,13 +93,7 @@ def evaluate_session(
 
 def why_session_simulated(agent: Agent, settings: EnvSettings) -> str | None:
     """Why a policy that bets over a bankroll has no exact score, or None if it has one."""
-    reason = _why_task_simulated(settings)
-    if reason is not None or _follows(agent, settings):
-        return reason
-    found = _dependence(agent, settings)
-    if found.by_chance is not None and not isinstance(agent, StochasticAgent):
-        return found.by_chance
-    return found.by_memory or found.by_bankroll
+    return _look(agent, settings)[0]
 
 
 def session_bounds(settings: EnvSettings) -> Bounds:
@@ -184,7 +183,9 @@ class _Asked:
         self, bankrolls: NDArray[np.int64], left: int | None, masks: NDArray[np.bool_]
     ) -> Weights:
         """The agent's actions at some bankrolls; an illegal one counts as action 0."""
-        observations = _before_the_bet(self._encoding, bankrolls, left)
+        observations = self._encoding.encode_bets(
+            len(bankrolls), bankrolls=bankrolls, rounds_left=left or 0
+        )
         if self._words["stochastic"]:
             weights = probabilities_of(self.agent, observations, masks).astype(np.float64)
             return _legal_weights(weights, masks)
@@ -229,23 +230,6 @@ def _legal_weights(weights: Weights, masks: NDArray[np.bool_]) -> Weights:
     return legal
 
 
-def _before_the_bet(
-    encoding: Encoding, bankrolls: NDArray[np.int64], left: int | NDArray[np.int64] | None
-) -> NDArray[Any]:
-    n = len(bankrolls)
-    nothing = np.full((n, 5), NO_CARD, dtype=np.uint8)
-    return encoding.encode(
-        Sight(
-            hands=nothing,
-            dealers=nothing,
-            phases=np.full(n, BETTING),
-            slips=np.full(n, -1),
-            bankrolls=bankrolls,
-            rounds_left=np.broadcast_to(np.asarray(0 if left is None else left), (n,)),
-        )
-    )
-
-
 # ---------------------------------------------------------------- where no exact score exists
 
 
@@ -260,12 +244,7 @@ def _why_task_simulated(settings: EnvSettings) -> str | None:
         return "a session without a deadline is simulated in this version: give n_rounds"
     if settings.rules.deck.reshuffle == "penetration" and settings.n_rounds != 1:
         return "rounds of one shoe depend on each other"
-    if _sets_hands(settings):
-        if settings.card_order == "dealt":
-            return "cards are shown as dealt, 120 orders for each hand"
-        if settings.sees_dealer:
-            return "the dealer's open hand is part of what the player sees"
-    return None
+    return why_hands_simulated(settings)
 
 
 class _Dependence(NamedTuple):
@@ -281,12 +260,23 @@ class _Dependence(NamedTuple):
     by_bankroll: str | None = None
 
 
+def _look(agent: Agent, settings: EnvSettings) -> tuple[str | None, _Dependence]:
+    """Why there is no exact score, or None; and what the agent's answers were seen to depend on."""
+    reason = _why_task_simulated(settings)
+    if reason is not None or _follows(agent, settings):
+        return reason, _Dependence()
+    found = _dependence(agent, settings)
+    if found.by_chance is not None and not isinstance(agent, StochasticAgent):
+        return found.by_chance, found
+    return found.by_memory or found.by_bankroll, found
+
+
 def _dependence(agent: Agent, settings: EnvSettings) -> _Dependence:
     """What a sample of states and hands, asked about twice and at several bankrolls, shows."""
     rng = generator(0, "evaluation/states")
     bankrolls, lefts = _some_states(settings, rng)
     masks = masks_at(settings, LegalActions(settings), bankrolls)
-    shown = _before_the_bet(Encoding(settings), bankrolls, lefts)
+    shown = Encoding(settings).encode_bets(len(bankrolls), bankrolls=bankrolls, rounds_left=lefts)
     memory, answers = agent.initial_state(len(shown)), []
     for seed in (0, 1):
         answer, memory = agent.act(shown, masks, {}, memory, generator(seed, "evaluation/agent"))

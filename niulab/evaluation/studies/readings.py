@@ -54,7 +54,7 @@ class ReadingsConfig(StudyConfig):
 
     kind: Literal["readings"] = "readings"
     title: str = "Readings of an ambiguous sheet"
-    rules: Annotated[Sheet, Field(validate_default=True)] = "even-double-super-bonus"  # type: ignore[assignment]
+    rules: Annotated[Sheet, Field(validate_default=True)] = "even-double-super-bonus"  # type: ignore[assignment] # read
     readings: Annotated[
         tuple[RuleSet, ...],
         PlainValidator(_sheets),

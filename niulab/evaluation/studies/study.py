@@ -97,7 +97,7 @@ class StudyConfig(BaseModel):
 
     kind: str
     title: str
-    rules: Annotated[Sheet, Field(validate_default=True)] = DEFAULT_RULES  # type: ignore[assignment]
+    rules: Annotated[Sheet, Field(validate_default=True)] = DEFAULT_RULES  # type: ignore[assignment] # read
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
     def __init__(self, /, **values: Any) -> None:

@@ -118,10 +118,9 @@ def test_a_policy_is_scored_as_by_enumeration(objective):
     score = evaluate_session(agent, settings)
     wanted = make_settings(settings)
     encoding = Encoding(wanted)
-    from niulab.evaluation.sessions import exact
 
     def choose(bankroll, left):
-        shown = exact._before_the_bet(encoding, np.array([bankroll]), left)
+        shown = encoding.encode_bets(1, bankrolls=np.array([bankroll]), rounds_left=left)
         masks = np.isin(np.arange(settings.n_actions), legal_slips(settings, bankroll))[None]
         return {int(act(shown, masks)[0]): Fraction(1)}
 

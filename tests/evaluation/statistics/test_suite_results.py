@@ -48,7 +48,7 @@ def test_results_cannot_be_changed_afterwards():
 
 def test_results_travel_between_processes():
     suite = small_suite()
-    assert pickle.loads(pickle.dumps(suite)).to_records() == suite.to_records()  # noqa: S301
+    assert pickle.loads(pickle.dumps(suite)).to_records() == suite.to_records()  # noqa: S301, our own
 
 
 def test_records_name_every_cell_once():
@@ -169,13 +169,13 @@ def test_figures_depend_on_the_seed_and_nothing_else():
     suite = small_suite()
     first = figures_of(summarize(suite, seed=3, n_resamples=50))
     state = np.random.get_state()  # noqa: NPY002  # the global state that must not matter
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)  # noqa: NPY002  # global on purpose
     random.seed(0)
     try:
-        np.random.random(7)  # noqa: NPY002
-        touched = np.random.get_state()[1].tolist()  # noqa: NPY002
+        np.random.random(7)  # noqa: NPY002  # global on purpose
+        touched = np.random.get_state()[1].tolist()  # noqa: NPY002  # global on purpose
         assert figures_of(summarize(suite, seed=3, n_resamples=50)) == first
         assert np.random.get_state()[1].tolist() == touched  # noqa: NPY002  # nor is it moved
     finally:
-        np.random.set_state(state)  # noqa: NPY002
+        np.random.set_state(state)  # noqa: NPY002  # global on purpose
     assert figures_of(summarize(suite, seed=4, n_resamples=50)) != first
