@@ -23,8 +23,8 @@ from measure import Meter, pin
 from numpy.typing import NDArray
 
 import niulab
+from niulab.agents.betting.solver import solve_task
 from niulab.agents.registry import make_agent
-from niulab.agents.solver import solve_task
 from niulab.engine.settlement import net_table
 from niulab.engine.wagers import Slip
 from niulab.envs.menus import default_menu

@@ -192,9 +192,9 @@ def measure_evaluation(meter: Meter) -> None:
     """Seconds for an exact score over all 2,598,960 hands, the rules' tables being there."""
     import torch
 
-    from niulab.agents.model_card import CardNetwork
+    from niulab.agents.models.card import CardNetwork
+    from niulab.agents.models.sb3 import agent_of, build_policy
     from niulab.agents.registry import make_agent
-    from niulab.agents.sb3 import agent_of, build_policy
     from niulab.solvers.matchups import matchups
 
     torch.set_num_threads(1)

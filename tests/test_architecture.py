@@ -69,7 +69,7 @@ def test_imports_only_go_down():
         ("engine", "import niulab.solvers", "Floors: imports only go down"),
         ("evaluation", "import niulab.training", "Floors: imports only go down"),
         ("solvers", "import torch", "Game, solvers, envs and evaluation"),
-        ("agents", "import stable_baselines3", "Among agents, only networks, model_file"),
+        ("agents", "import stable_baselines3", "Among agents, only agents.models may"),
         ("training", "import matplotlib.pyplot", "Pictures are made only in"),
         ("evaluation", "import matplotlib.figure", "Pictures are made only in"),
     ],

@@ -1,6 +1,6 @@
 """Who decides: the protocol, the baselines, and whatever can be turned into an agent.
 
-Trained models live in ``networks``, ``model_file`` and ``sb3``, which import torch; this does not.
+Trained models live in ``models``, which imports torch; this does not.
 """
 
 from __future__ import annotations

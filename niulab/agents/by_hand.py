@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from niulab.agents.base import Actions, Infos, Masks, Observations
 from niulab.engine.ranking import hand_index, n_hands
-from niulab.envs.core import settings_in_order
 from niulab.envs.encoding import PHASES, SETTING, Encoding
+from niulab.envs.seat.core import settings_in_order
 from niulab.envs.settings import N_SETTINGS, EnvSettings
 from niulab.errors import ConfigError
 

@@ -24,10 +24,10 @@ from niulab.agents.baselines import (
     OracleAgent,
     RandomAgent,
 )
-from niulab.agents.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
+from niulab.agents.betting.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
+from niulab.agents.betting.peeker import OptimalPeeker
+from niulab.agents.betting.solver import OptimalBettor
 from niulab.agents.by_hand import TableAgent, read_table
-from niulab.agents.peeker import OptimalPeeker
-from niulab.agents.solver import OptimalBettor
 from niulab.agents.systems.bettor import SystemBettor
 from niulab.agents.systems.catalog import make_system, system_names
 from niulab.envs.settings import EnvSettings
@@ -162,7 +162,7 @@ def _verify_sets(what: str, settings: EnvSettings) -> None:
 
 def _load_model(path: Path, settings: EnvSettings) -> Agent:
     # opened here only: torch takes seconds to import, and most agents do without
-    from niulab.agents.sb3 import load_agent
+    from niulab.agents.models.sb3 import load_agent
 
     agent: Agent = load_agent(path, settings)
     return agent

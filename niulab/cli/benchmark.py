@@ -72,7 +72,7 @@ def run(
     """
     from niulab.evaluation import read_benchmark
     from niulab.evaluation.tables import league_dict
-    from niulab.training.league import hold_league
+    from niulab.training.leagues.league import hold_league
 
     benchmark = read_benchmark(config)
     folder = out or Path("reports") / Path(config).stem

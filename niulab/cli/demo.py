@@ -50,7 +50,7 @@ def run(
     from niulab.evaluation import TrainRow, read_benchmark
     from niulab.evaluation.tables import league_dict
     from niulab.solvers.solution import solve
-    from niulab.training.league import hold_league
+    from niulab.training.leagues.league import hold_league
 
     folder = out or Path("reports") / f"demo-{seed}"
     say(f"solving {_RULES}: every deal of two hands, counted")

@@ -127,8 +127,8 @@ def _load(
     is_path = len(path.parts) > 1 or path.exists()
     is_other = name.startswith(("table:", "flat:")) or name in {*SETTERS, *BETTORS}
     if name.startswith("model:") or (is_path and not is_other):
-        from niulab.agents.model_file import read_card
-        from niulab.agents.sb3 import load_agent
+        from niulab.agents.models.file import read_card
+        from niulab.agents.models.sb3 import load_agent
 
         if not name.removeprefix("model:"):
             message = "the model's folder has no name: write model:PATH, or an agent's name"

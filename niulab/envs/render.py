@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from niulab.engine.cards import card_text
-from niulab.envs.core import State, Transition
 from niulab.envs.encoding import BETTING, PHASES
-from niulab.envs.referee import Ruling
+from niulab.envs.seat.core import State, Transition
+from niulab.envs.seat.referee import Ruling
 from niulab.envs.settings import EnvSettings
 
 __all__ = ["render_text"]

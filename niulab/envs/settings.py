@@ -1,4 +1,4 @@
-"""The settings of an environment: every keyword, its checks, and the presets behind the ids."""
+"""The settings of an environment: every keyword, and how it is read."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from niulab.engine.rules import DEFAULT_RULES, RuleSet, check_rules, load_rules, shipped_names
-from niulab.engine.wagers import Slip, exposure_cents, least_slip, max_loss_cents, verify_slip
+from niulab.engine.wagers import Slip, least_slip, verify_slip
+from niulab.envs.contradictions import contradictions
 from niulab.envs.menus import default_menu, grid_menu
+from niulab.envs.presets import PRESETS
 from niulab.errors import ConfigError, RulesError, WagerError, nearest
 from niulab.solvers.channels import Channel
 
-__all__ = ["N_SETTINGS", "PRESETS", "EnvSettings", "make_settings"]
+__all__ = ["N_SETTINGS", "EnvSettings", "make_settings"]
 
 N_SETTINGS = 10
 """Ways to set a hand, and so the number of setting actions."""
@@ -127,31 +129,6 @@ class EnvSettings:
         return result
 
 
-PRESETS: dict[str, dict[str, Any]] = {
-    "niulab/NiuNiu-v0": {
-        "decisions": "bet_and_set",
-        "objective": "target",
-        "bankroll_cents": 2_000,
-        "target_cents": 4_000,
-        "n_rounds": 6,
-    },
-    "niulab/Arrange-v0": {"decisions": "set"},
-    "niulab/ArrangeHK-v0": {"decisions": "set", "rules": "ngau-ngau-hong-kong"},
-    "niulab/Table-v0": {"decisions": "bet_and_set"},
-    "niulab/Session-v0": {
-        "decisions": "bet",
-        "objective": "target",
-        "bankroll_cents": 2_000,
-        "target_cents": 4_000,
-        "n_rounds": 6,
-    },
-    "niulab/Peek-v0": {
-        "decisions": "bet",
-        "channel": {"position": "own", "shows": "rank", "see_rate": 1.0, "noise": 0.0},
-    },
-}
-"""What each id changes in the defaults of ``EnvSettings``."""
-
 _KEYWORDS = sorted({field.name for field in fields(EnvSettings)} | {"slip"})
 
 
@@ -186,8 +163,8 @@ def make_settings(
     if mistakes:
         raise ConfigError(_report(mistakes))
     settings = EnvSettings(**values)
-    if contradictions := list(_contradictions(settings)):
-        raise ConfigError(_report(contradictions))
+    if found := list(contradictions(settings)):
+        raise ConfigError(_report(found))
     return settings
 
 
@@ -312,54 +289,3 @@ def _read_slips(
         else:
             slips.append(slip)
     return tuple(slips)
-
-
-def _contradictions(settings: EnvSettings) -> Iterable[str]:
-    """Mistakes of settings that are each right on their own."""
-    yield from _contradictions_of_money(settings)
-    if settings.reward == "expected":
-        if settings.objective != "profit":
-            yield (
-                "reward='expected' is exact only where value is linear in the net: "
-                f"objective='profit', not '{settings.objective}'"
-            )
-        if settings.rules.deck.reshuffle == "penetration" and settings.n_rounds != 1:
-            yield (
-                "reward='expected' takes every round from the full shoe: with "
-                "reshuffle='penetration' it needs n_rounds=1"
-            )
-    if settings.can_leave and not settings.bets:
-        yield "can_leave is a choice before a bet: decisions='set' makes none"
-    if settings.channel is not None and settings.decisions != "bet":
-        yield (
-            "channel shows a card before a bet after which the hand is set best: it needs "
-            f"decisions='bet', not '{settings.decisions}'"
-        )
-    if settings.encoding == "ids" and not settings.sets_hand:
-        yield "encoding='ids' shows cards, decisions='bet' sees none: use encoding='flags'"
-    if settings.point_flags and settings.encoding == "ids":
-        yield "point_flags adds flags to cards, encoding='ids' has no flags"
-
-
-def _contradictions_of_money(settings: EnvSettings) -> Iterable[str]:
-    rules, bankroll, target = settings.rules, settings.bankroll_cents, settings.target_cents
-    if bankroll is None:
-        if settings.objective != "profit":
-            yield f"objective='{settings.objective}' watches a bankroll: give bankroll_cents"
-        if target is not None:
-            yield "target_cents is a bankroll to reach: give bankroll_cents"
-    else:
-        needed = exposure_cents(rules, settings.menu[0])
-        if bankroll < needed:
-            yield (
-                f"bankroll_cents={bankroll} does not cover the slip '{settings.menu[0]}': "
-                f"it needs {needed} cents in sight"
-            )
-        if target is not None and target <= bankroll:
-            yield f"target_cents={target} is above bankroll_cents={bankroll}, or there is no game"
-    if settings.objective == "target" and target is None:
-        yield "objective='target' needs target_cents"
-    if settings.objective == "log_wealth":
-        for slip in settings.menu:
-            if max_loss_cents(rules, slip) > exposure_cents(rules, slip):
-                yield f"objective='log_wealth': the slip '{slip}' can lose more than its cover"

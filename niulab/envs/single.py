@@ -16,10 +16,10 @@ from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet
-from niulab.envs.core import Core, Hand, State, Transition, read_deal
 from niulab.envs.encoding import ENDED, Encoding
-from niulab.envs.referee import Ruling
 from niulab.envs.render import render_text
+from niulab.envs.seat.core import Core, Hand, State, Transition, read_deal
+from niulab.envs.seat.referee import Ruling
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.errors import ConfigError
 from niulab.seeding import entropy_seed

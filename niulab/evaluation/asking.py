@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.agents.base import Actions, Agent, HandSetter, StochasticAgent, as_actions
-from niulab.agents.bettors import BetAndSetAgent
+from niulab.agents.betting.bettors import BetAndSetAgent
 from niulab.envs.encoding import Encoding
 from niulab.envs.settings import N_SETTINGS, EnvSettings
 from niulab.errors import ConfigError

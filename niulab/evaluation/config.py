@@ -28,7 +28,8 @@ from pydantic_core import ErrorDetails
 
 from niulab.agents.registry import make_agent
 from niulab.engine.rules.toml import parse_toml, read_text
-from niulab.envs.settings import PRESETS, EnvSettings, make_settings
+from niulab.envs.presets import PRESETS
+from niulab.envs.settings import EnvSettings, make_settings
 from niulab.errors import CheckpointError, ConfigError, nearest
 
 __all__ = [

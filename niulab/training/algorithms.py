@@ -10,7 +10,7 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from niulab.agents.sb3 import policy_recipe
+from niulab.agents.models.sb3 import policy_recipe
 from niulab.errors import ConfigError
 from niulab.seeding import stream_seed
 from niulab.training.config import Dqn, TrainConfig

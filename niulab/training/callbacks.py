@@ -18,9 +18,9 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
-from niulab.agents.model_card import ModelCard
-from niulab.agents.model_file import save_model
-from niulab.agents.sb3 import agent_of
+from niulab.agents.models.card import ModelCard
+from niulab.agents.models.file import save_model
+from niulab.agents.models.sb3 import agent_of
 from niulab.errors import ConfigError
 from niulab.evaluation.benchmark import score_agent
 from niulab.evaluation.score import Score

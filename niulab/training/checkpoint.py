@@ -25,7 +25,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-from niulab.agents.model_file import write_folder
+from niulab.agents.models.file import write_folder
 from niulab.errors import CheckpointError
 from niulab.training.sb3_vec import Sb3Vec
 

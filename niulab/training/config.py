@@ -25,9 +25,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from niulab.agents.model_card import CardNetwork, MlpNetwork, verify_network
+from niulab.agents.models.card import CardNetwork, MlpNetwork, verify_network
 from niulab.engine.rules.toml import overridden
-from niulab.envs.settings import PRESETS, EnvSettings, make_settings
+from niulab.envs.presets import PRESETS
+from niulab.envs.settings import EnvSettings, make_settings
 from niulab.errors import ConfigError, nearest
 from niulab.evaluation.config import explained, find_config, read_tree
 from niulab.training.schedules import Schedule, Scheduled, constant

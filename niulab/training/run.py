@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-from niulab.agents.model_file import read_card
-from niulab.agents.sb3 import load_agent
+from niulab.agents.models.file import read_card
+from niulab.agents.models.sb3 import load_agent
 from niulab.errors import CheckpointError
 from niulab.evaluation.benchmark import score_agent
 from niulab.evaluation.score import Score

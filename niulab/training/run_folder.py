@@ -20,7 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from niulab.agents.model_file import write_synced
+from niulab.agents.models.file import write_synced
 from niulab.envs.encoding import Encoding
 from niulab.errors import CheckpointError, ConfigError
 from niulab.evaluation.curves import CURVE_FILE

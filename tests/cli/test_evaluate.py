@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from niulab.agents.model_card import CardNetwork, ModelCard
-from niulab.agents.model_file import save_model
-from niulab.agents.sb3 import build_policy
+from niulab.agents.models.card import CardNetwork, ModelCard
+from niulab.agents.models.file import save_model
+from niulab.agents.models.sb3 import build_policy
 from niulab.envs.settings import make_settings
 from niulab.solvers.hand_values import hand_values
 

@@ -8,8 +8,8 @@ import pytest
 
 from niulab import evaluation
 from niulab.evaluation import parse_benchmark
-from niulab.training import league as league_room
 from niulab.training import read_train
+from niulab.training.leagues import league as league_room
 
 BENCHMARK = """
 title = "A small league"

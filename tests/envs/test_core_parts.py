@@ -12,10 +12,11 @@ from strategies import PLAYABLE, deals, overlay, playable_rules, slips
 from niulab.engine.round import Round
 from niulab.engine.shoe import deal_round
 from niulab.engine.wagers import Slip
-from niulab.envs.ahead import DealsAhead
-from niulab.envs.core import Core, State
-from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Encoding, RowEncoder, Sight
-from niulab.envs.referee import Referee
+from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Encoding, Sight
+from niulab.envs.seat.ahead import DealsAhead
+from niulab.envs.seat.core import Core, State
+from niulab.envs.seat.referee import Referee
+from niulab.envs.seat.row_encoder import RowEncoder
 from niulab.envs.settings import make_settings
 from niulab.envs.single import NiuNiuEnv
 

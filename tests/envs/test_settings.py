@@ -7,8 +7,9 @@ from strategies import PLAYABLE, overlay
 
 from niulab.engine.rules import load_rules
 from niulab.engine.wagers import Slip
+from niulab.envs.presets import PRESETS
 from niulab.envs.registration import ENV_IDS
-from niulab.envs.settings import PRESETS, make_settings
+from niulab.envs.settings import make_settings
 from niulab.errors import ConfigError
 
 

@@ -9,8 +9,8 @@ from strategies import overlay
 from niulab.agents.base import CallableAgent, SamplingAgent
 from niulab.agents.baselines import RandomAgent
 from niulab.agents.registry import SETTERS, make_agent
-from niulab.envs.core import Core
 from niulab.envs.encoding import ENDED
+from niulab.envs.seat.core import Core
 from niulab.envs.settings import make_settings
 from niulab.errors import ConfigError
 from niulab.evaluation.simulate import _Player, simulate

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from niulab.agents.sb3 import load_agent
+from niulab.agents.models.sb3 import load_agent
 from niulab.training import read_train, train
 
 

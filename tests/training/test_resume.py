@@ -150,7 +150,7 @@ def test_a_checkpoint_appears_whole_or_not_at_all(killed, monkeypatch):
             raise Killed
         file.write_bytes(content)
 
-    monkeypatch.setattr("niulab.agents.model_file.write_synced", dying)
+    monkeypatch.setattr("niulab.agents.models.file.write_synced", dying)
     with pytest.raises(Killed):
         train(config, folder, resume=True, progress=False)
     assert sorted(path.name for path in (folder / "checkpoints").glob("step-*")) == before

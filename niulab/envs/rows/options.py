@@ -11,7 +11,7 @@ from gymnasium.error import InvalidAction
 from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet
-from niulab.envs.core import read_deal
+from niulab.envs.seat.core import read_deal
 from niulab.errors import ConfigError
 
 __all__ = ["read_actions", "read_options", "read_seeds", "row_seeds"]

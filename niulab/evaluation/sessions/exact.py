@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.agents.base import Agent, FiniteMemoryBettor, StochasticAgent, as_actions
-from niulab.agents.solver import solve_task
+from niulab.agents.betting.solver import solve_task
 from niulab.envs.encoding import Encoding
 from niulab.envs.rows.masks import LegalActions
 from niulab.envs.settings import N_SETTINGS, EnvSettings

@@ -8,15 +8,15 @@ from systems import largest_slip, wanted_at
 
 from niulab.agents.base import Agent
 from niulab.agents.baselines import OracleAgent
-from niulab.agents.bettors import BetAndSetAgent
+from niulab.agents.betting.bettors import BetAndSetAgent
 from niulab.agents.systems.bettor import BettorState, SystemBettor
 from niulab.agents.systems.catalog import SYSTEMS, make_system
 from niulab.agents.systems.compile import system_tables
 from niulab.agents.systems.standing import Standing
 from niulab.agents.systems.system import LEAVE
 from niulab.engine.wagers import exposure_cents
-from niulab.envs.core import read_deal
 from niulab.envs.encoding import BETTING, Encoding, Sight
+from niulab.envs.seat.core import read_deal
 from niulab.envs.settings import make_settings
 from niulab.envs.single import NiuNiuEnv
 from niulab.envs.vector import NiuNiuVectorEnv

@@ -6,12 +6,12 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from niulab.envs.core import Core
 from niulab.envs.encoding import BETTING, ENDED, SETTING
 from niulab.envs.rows import masks as masks_room
 from niulab.envs.rows.masks import LegalActions
 from niulab.envs.rows.recycling import Recycler
 from niulab.envs.rows.table import some_rows
+from niulab.envs.seat.core import Core
 from niulab.envs.settings import make_settings
 
 

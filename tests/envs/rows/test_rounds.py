@@ -13,9 +13,9 @@ from niulab.engine.ranking import ranker
 from niulab.engine.settlement import Outcome, tie_outcome
 from niulab.engine.shoe import deal_round
 from niulab.engine.wagers import least_slip
-from niulab.envs.core import settings_in_order
 from niulab.envs.rows.croupier import NET, Croupier
 from niulab.envs.rows.kernels import order_rows
+from niulab.envs.seat.core import settings_in_order
 from niulab.seeding import round_word
 
 RULES = PLAYABLE["single-double-super"]

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from niulab.agents import make_agent
-from niulab.agents.model_card import CardNetwork, MlpNetwork, ModelCard
-from niulab.agents.model_file import load_model, read_card, save_model
-from niulab.agents.sb3 import agent_of, build_policy, load_agent
+from niulab.agents.models.card import CardNetwork, MlpNetwork, ModelCard
+from niulab.agents.models.file import load_model, read_card, save_model
+from niulab.agents.models.sb3 import agent_of, build_policy, load_agent
 from niulab.engine.ranking import all_hands
 from niulab.envs import make_settings
 from niulab.envs.encoding import Encoding
@@ -184,7 +184,7 @@ def test_a_model_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     def full(file, content):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("niulab.agents.model_file.write_synced", full)
+    monkeypatch.setattr("niulab.agents.models.file.write_synced", full)
     with pytest.raises(OSError, match="No space"):
         written(folder)
     assert (folder / "weights.safetensors").read_bytes() == before

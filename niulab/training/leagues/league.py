@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from niulab.agents.sb3 import load_agent
+from niulab.agents.models.sb3 import load_agent
 from niulab.errors import ConfigError, NiuLabError
 from niulab.evaluation.benchmark import Entrant, League, benchmark
 from niulab.evaluation.config import BenchmarkConfig, TrainRow

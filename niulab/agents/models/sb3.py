@@ -23,7 +23,7 @@ from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import nn
 
 from niulab.agents.base import Actions, Agent, Infos, Masks, Observations
-from niulab.agents.model_card import (
+from niulab.agents.models.card import (
     Algorithm,
     CardNetwork,
     ModelCard,
@@ -31,8 +31,8 @@ from niulab.agents.model_card import (
     verify_fits,
     verify_network,
 )
-from niulab.agents.model_file import load_model
-from niulab.agents.networks import ACTIVATIONS, CardLayout, SplitActorCritic, SplitQNetwork
+from niulab.agents.models.file import load_model
+from niulab.agents.models.networks import ACTIVATIONS, CardLayout, SplitActorCritic, SplitQNetwork
 from niulab.envs.encoding import Encoding
 from niulab.envs.settings import EnvSettings
 from niulab.errors import CheckpointError, ConfigError

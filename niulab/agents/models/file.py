@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from niulab.agents.model_card import ModelCard
+from niulab.agents.models.card import ModelCard
 from niulab.errors import CheckpointError
 
 __all__ = [

@@ -23,10 +23,11 @@ from niulab.engine.round import Round
 from niulab.engine.rules import RuleSet
 from niulab.engine.shoe import deal_round
 from niulab.engine.wagers import cover_from, exposure_cents, least_slip
-from niulab.envs.ahead import DealsAhead
-from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Encoding, RowEncoder
-from niulab.envs.referee import Referee, Ruling
+from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Encoding
 from niulab.envs.rewards import expected_net_cents, reward_of
+from niulab.envs.seat.ahead import DealsAhead
+from niulab.envs.seat.referee import Referee, Ruling
+from niulab.envs.seat.row_encoder import RowEncoder
 from niulab.envs.settings import N_SETTINGS, EnvSettings
 
 __all__ = [

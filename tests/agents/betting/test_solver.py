@@ -6,9 +6,9 @@ from strategies import overlay
 
 from niulab.agents.base import Agent
 from niulab.agents.baselines import OracleAgent
-from niulab.agents.bettors import BetAndSetAgent
-from niulab.agents.solver import OptimalBettor, problem_of
-from niulab.envs.core import Core
+from niulab.agents.betting.bettors import BetAndSetAgent
+from niulab.agents.betting.solver import OptimalBettor, problem_of
+from niulab.envs.seat.core import Core
 from niulab.envs.settings import make_settings
 from niulab.errors import ConfigError
 from niulab.solvers.optimal.values import solve_betting

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from niulab.agents.peeker import OptimalPeeker
+from niulab.agents.betting.peeker import OptimalPeeker
 from niulab.agents.registry import agent_names, make_agent
 from niulab.envs.settings import make_settings
 from niulab.envs.vector import NiuNiuVectorEnv

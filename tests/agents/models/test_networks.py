@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from niulab.agents.networks import (
+from niulab.agents.models.networks import (
     CardLayout,
     CardReader,
     CardSetScores,

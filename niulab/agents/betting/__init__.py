@@ -1,0 +1,1 @@
+"""Agents that choose a bet by rule, and the optimal ones."""

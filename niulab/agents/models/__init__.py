@@ -1,0 +1,1 @@
+"""Networks of torch, their weights in files, and Stable-Baselines3 around them."""

@@ -1,0 +1,64 @@
+"""Settings that are each right on their own and do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from niulab.engine.wagers import exposure_cents, max_loss_cents
+
+if TYPE_CHECKING:
+    from niulab.envs.settings import EnvSettings
+
+__all__ = ["contradictions"]
+
+
+def contradictions(settings: EnvSettings) -> Iterable[str]:
+    """Mistakes of settings that are each right on their own."""
+    yield from _of_money(settings)
+    if settings.reward == "expected":
+        if settings.objective != "profit":
+            yield (
+                "reward='expected' is exact only where value is linear in the net: "
+                f"objective='profit', not '{settings.objective}'"
+            )
+        if settings.rules.deck.reshuffle == "penetration" and settings.n_rounds != 1:
+            yield (
+                "reward='expected' takes every round from the full shoe: with "
+                "reshuffle='penetration' it needs n_rounds=1"
+            )
+    if settings.can_leave and not settings.bets:
+        yield "can_leave is a choice before a bet: decisions='set' makes none"
+    if settings.channel is not None and settings.decisions != "bet":
+        yield (
+            "channel shows a card before a bet after which the hand is set best: it needs "
+            f"decisions='bet', not '{settings.decisions}'"
+        )
+    if settings.encoding == "ids" and not settings.sets_hand:
+        yield "encoding='ids' shows cards, decisions='bet' sees none: use encoding='flags'"
+    if settings.point_flags and settings.encoding == "ids":
+        yield "point_flags adds flags to cards, encoding='ids' has no flags"
+
+
+def _of_money(settings: EnvSettings) -> Iterable[str]:
+    rules, bankroll, target = settings.rules, settings.bankroll_cents, settings.target_cents
+    if bankroll is None:
+        if settings.objective != "profit":
+            yield f"objective='{settings.objective}' watches a bankroll: give bankroll_cents"
+        if target is not None:
+            yield "target_cents is a bankroll to reach: give bankroll_cents"
+    else:
+        needed = exposure_cents(rules, settings.menu[0])
+        if bankroll < needed:
+            yield (
+                f"bankroll_cents={bankroll} does not cover the slip '{settings.menu[0]}': "
+                f"it needs {needed} cents in sight"
+            )
+        if target is not None and target <= bankroll:
+            yield f"target_cents={target} is above bankroll_cents={bankroll}, or there is no game"
+    if settings.objective == "target" and target is None:
+        yield "objective='target' needs target_cents"
+    if settings.objective == "log_wealth":
+        for slip in settings.menu:
+            if max_loss_cents(rules, slip) > exposure_cents(rules, slip):
+                yield f"objective='log_wealth': the slip '{slip}' can lose more than its cover"

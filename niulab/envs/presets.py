@@ -1,0 +1,32 @@
+"""The presets behind the ids: what each changes in the defaults of ``EnvSettings``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["PRESETS"]
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "niulab/NiuNiu-v0": {
+        "decisions": "bet_and_set",
+        "objective": "target",
+        "bankroll_cents": 2_000,
+        "target_cents": 4_000,
+        "n_rounds": 6,
+    },
+    "niulab/Arrange-v0": {"decisions": "set"},
+    "niulab/ArrangeHK-v0": {"decisions": "set", "rules": "ngau-ngau-hong-kong"},
+    "niulab/Table-v0": {"decisions": "bet_and_set"},
+    "niulab/Session-v0": {
+        "decisions": "bet",
+        "objective": "target",
+        "bankroll_cents": 2_000,
+        "target_cents": 4_000,
+        "n_rounds": 6,
+    },
+    "niulab/Peek-v0": {
+        "decisions": "bet",
+        "channel": {"position": "own", "shows": "rank", "see_rate": 1.0, "noise": 0.0},
+    },
+}
+"""What each id changes in the defaults of ``EnvSettings``."""

@@ -1,0 +1,1 @@
+"""One seat at a time: the state, the rules and the observation behind the single environment."""
