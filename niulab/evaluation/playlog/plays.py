@@ -8,7 +8,7 @@ microseconds since 1970 (UTC), cards are ids 0..51 in the order dealt. What a lo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import IntFlag
 from typing import Any, ClassVar
 
@@ -174,7 +174,8 @@ class Plays:
     @property
     def is_staked(self) -> NDArray[np.bool_]:
         """Whether anything is staked: a row without a stake is a player who sat by, (n,)."""
-        return self.stakes.any(axis=1)
+        result: NDArray[np.bool_] = self.stakes.any(axis=1)
+        return result
 
     @staticmethod
     def join(parts: Sequence[Plays]) -> Plays:
@@ -184,10 +185,10 @@ class Plays:
         first = parts[0]
         if any(part.texts is not first.texts and part.texts != first.texts for part in parts):
             raise ValueError("pieces with other vocabularies: recode them first")
-        names = [field.name for field in fields(Plays) if field.name != "texts"]
-        return replace(
-            first, **{name: np.concatenate([getattr(p, name) for p in parts]) for name in names}
-        )
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in Plays._SHAPES
+        }
+        return replace(first, **joined)
 
 
 def boxes_of(rules: RuleSet) -> tuple[str | None, ...]:
