@@ -174,8 +174,8 @@ class Plays:
     @property
     def is_staked(self) -> NDArray[np.bool_]:
         """Whether anything is staked: a row without a stake is a player who sat by, (n,)."""
-        result: NDArray[np.bool_] = self.stakes.any(axis=1)
-        return result
+        totals: NDArray[np.int64] = np.abs(self.stakes).sum(axis=1)
+        return totals > 0
 
     @staticmethod
     def join(parts: Sequence[Plays]) -> Plays:
