@@ -21,7 +21,7 @@ def full(sheet):
 
 @pytest.fixture(scope="session")
 def make_plays(sheet):
-    """n players of n_rounds rounds each; ``super_of(cards, dealers, rng)`` says who stakes Super."""
+    """n players of n_rounds rounds; ``super_of(cards, dealers, rng)`` says who stakes Super."""
 
     def make(n, n_rounds, super_of, *, seed=0):
         rows = n * n_rounds

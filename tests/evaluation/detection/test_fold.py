@@ -1,5 +1,6 @@
 """The fold against a slow one, in pieces, on threads, and what it finds."""
 
+from itertools import pairwise
 from math import log
 
 import numpy as np
@@ -39,7 +40,7 @@ def slow_log_e(portfolio, plays, sheet):
                 f = log(max(block.tables[0][b, levels[t, slot], k], 1e-300))
                 by_start = [one + f for one in (*by_start, 0.0)]
             left = [1.0, *(0.5 * log(10) / log(t + 9) for t in range(1, len(plays) + 1))]
-            starts = [a - b for a, b in zip(left, left[1:], strict=False)]
+            starts = [a - b for a, b in pairwise(left)]
             value = sum(a * np.exp(one) for a, one in zip(starts, by_start, strict=True))
             logs.append(component.weight * (value + left[-1]))
     return log(sum(logs))
