@@ -46,7 +46,8 @@ class Flag(IntFlag):
     """What a row has that tests must know of; rows are kept whatever their flags."""
 
     CARD_TWICE = 1
-    """A card lies twice in the round: left out of every e-process."""
+    """A card lies too often in the round, or its rows disagree on the dealer's cards: left out of
+    every e-process."""
     VOID = 2
     """The round was called off."""
     RESIDUAL = 4
@@ -63,11 +64,16 @@ class Flag(IntFlag):
     """The dealer's pair is not a best one."""
     UNKNOWN_RULES = 256
     """The sheet is not known: nothing could be recomputed."""
+    FOREIGN_PAIR = 512
+    """The pair holds a card that is not in the hand: nothing could be recomputed."""
 
 
 @dataclass(frozen=True)
 class Vocabularies:
-    """Texts by code: players, tables, dealers, rounds (ids) and names of rule sets."""
+    """Texts by code: players, tables, dealers, rounds (ids), names of rule sets and so on.
+
+    seat_orders: seats in the order dealt, as ``2 3 5 1``; voids: why a round was called off.
+    """
 
     players: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
@@ -75,20 +81,26 @@ class Vocabularies:
     rounds: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     shufflers: tuple[str, ...] = ()
+    shuffles: tuple[str, ...] = ()
+    shoes: tuple[str, ...] = ()
+    deal_methods: tuple[str, ...] = ()
+    seat_orders: tuple[str, ...] = ()
+    voids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plays:
     """n rows of a play log.
 
-    player, table, dealer, round, rules, shuffler: int32 codes of ``texts``; NO_CODE where not
-    recorded. time, bet_time, close_time: int64. seat: int8, 1.. from the marked position, 0 where
+    player, table, dealer, round, rules, shuffler, shuffle, shoe, deal_method, seat_order, void:
+    int32 codes of ``texts``; NO_CODE where not recorded. time, bet_time, close_time: int64. seat: int8, 1.. from the marked position, 0 where
     not recorded. stakes, late, nets, residuals: int64 (n, 4) by BOXES: at the close, signed changes
     after it, signed results after commission, and results less what the rules give. cover: int64
     (n, 2) of double and super, -1 where not recorded. cards, dealer_cards: uint8 (n, 5) in the
     order dealt. pair, dealer_pair: uint8 (n, 2), the set front hand; one card and NO_CARD for a
-    hand set as high card. packet: int8, the place (0 ..) of the seat's packet in the dealing order,
-    -1 where not known. promo: int64 cents, 0 for none. flags: uint16 of ``Flag``.
+    hand set as high card. shown: uint8 (n, 5), the cards shown, where they are recorded apart from
+    the cards dealt. packet: int8, the place (0 ..) of the seat's packet in the dealing order, -1
+    where not known. first_seat: int8, the seat that got the first packet, 0 where not recorded. promo: int64 cents, 0 for none. flags: uint16 of ``Flag``.
     """
 
     texts: Vocabularies
@@ -98,11 +110,17 @@ class Plays:
     round: NDArray[np.int32]
     rules: NDArray[np.int32]
     shuffler: NDArray[np.int32]
+    shuffle: NDArray[np.int32]
+    shoe: NDArray[np.int32]
+    deal_method: NDArray[np.int32]
+    seat_order: NDArray[np.int32]
+    void: NDArray[np.int32]
     time: NDArray[np.int64]
     bet_time: NDArray[np.int64]
     close_time: NDArray[np.int64]
     seat: NDArray[np.int8]
     packet: NDArray[np.int8]
+    first_seat: NDArray[np.int8]
     stakes: NDArray[np.int64]
     late: NDArray[np.int64]
     nets: NDArray[np.int64]
@@ -113,7 +131,23 @@ class Plays:
     dealer_cards: NDArray[np.uint8]
     pair: NDArray[np.uint8]
     dealer_pair: NDArray[np.uint8]
+    shown: NDArray[np.uint8]
     flags: NDArray[np.uint16]
+
+    CODES: ClassVar[Mapping[str, str]] = {
+        "player": "players",
+        "table": "tables",
+        "dealer": "dealers",
+        "round": "rounds",
+        "rules": "rules",
+        "shuffler": "shufflers",
+        "shuffle": "shuffles",
+        "shoe": "shoes",
+        "deal_method": "deal_methods",
+        "seat_order": "seat_orders",
+        "void": "voids",
+    }
+    """Columns of codes and the vocabulary of each."""
 
     _SHAPES: ClassVar[Mapping[str, tuple[type[np.generic], int, int]]] = {
         "player": (np.int32, 0, NO_CODE),
@@ -122,11 +156,17 @@ class Plays:
         "round": (np.int32, 0, NO_CODE),
         "rules": (np.int32, 0, NO_CODE),
         "shuffler": (np.int32, 0, NO_CODE),
+        "shuffle": (np.int32, 0, NO_CODE),
+        "shoe": (np.int32, 0, NO_CODE),
+        "deal_method": (np.int32, 0, NO_CODE),
+        "seat_order": (np.int32, 0, NO_CODE),
+        "void": (np.int32, 0, NO_CODE),
         "time": (np.int64, 0, NO_TIME),
         "bet_time": (np.int64, 0, NO_TIME),
         "close_time": (np.int64, 0, NO_TIME),
         "seat": (np.int8, 0, 0),
         "packet": (np.int8, 0, -1),
+        "first_seat": (np.int8, 0, 0),
         "stakes": (np.int64, len(BOXES), 0),
         "late": (np.int64, len(BOXES), 0),
         "nets": (np.int64, len(BOXES), 0),
@@ -137,6 +177,7 @@ class Plays:
         "dealer_cards": (np.uint8, HAND_SIZE, NO_CARD),
         "pair": (np.uint8, 2, NO_CARD),
         "dealer_pair": (np.uint8, 2, NO_CARD),
+        "shown": (np.uint8, HAND_SIZE, NO_CARD),
         "flags": (np.uint16, 0, 0),
     }
     """By column: type, width (0: one number) and what stands for "not recorded"."""
