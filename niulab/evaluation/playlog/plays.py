@@ -93,14 +93,16 @@ class Plays:
     """n rows of a play log.
 
     player, table, dealer, round, rules, shuffler, shuffle, shoe, deal_method, seat_order, void:
-    int32 codes of ``texts``; NO_CODE where not recorded. time, bet_time, close_time: int64. seat: int8, 1.. from the marked position, 0 where
-    not recorded. stakes, late, nets, residuals: int64 (n, 4) by BOXES: at the close, signed changes
-    after it, signed results after commission, and results less what the rules give. cover: int64
-    (n, 2) of double and super, -1 where not recorded. cards, dealer_cards: uint8 (n, 5) in the
-    order dealt. pair, dealer_pair: uint8 (n, 2), the set front hand; one card and NO_CARD for a
-    hand set as high card. shown: uint8 (n, 5), the cards shown, where they are recorded apart from
-    the cards dealt. packet: int8, the place (0 ..) of the seat's packet in the dealing order, -1
-    where not known. first_seat: int8, the seat that got the first packet, 0 where not recorded. promo: int64 cents, 0 for none. flags: uint16 of ``Flag``.
+    int32 codes of ``texts``; NO_CODE where not recorded. time, bet_time, close_time: int64. seat:
+    int8, 1.. from the marked position, 0 where not recorded. stakes, late, nets, residuals: int64
+    (n, 4) by BOXES: at the close, signed changes after it, signed results after commission, and
+    results less what the rules give. cover: int64 (n, 2) of double and super, -1 where not
+    recorded. cards, dealer_cards: uint8 (n, 5) in the order dealt. pair, dealer_pair: uint8 (n, 2),
+    the set front hand; one card and NO_CARD for a hand set as high card. shown: uint8 (n, 5), the
+    cards shown, where they are recorded apart from the cards dealt. packet: int8, the place (0 ..)
+    of the seat's packet in the dealing order, -1 where not known. first_seat: int8, the seat that
+    got the first packet, 0 where not recorded. promo: int64 cents, 0 for none. flags: uint16 of
+    ``Flag``.
     """
 
     texts: Vocabularies
