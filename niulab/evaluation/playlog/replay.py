@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from math import floor
 
 import numpy as np
@@ -27,6 +26,9 @@ __all__ = ["replayed", "rules_give"]
 _SPLIT_OF = np.full((6, 6), -1, dtype=np.int8)
 for _place, _pair in enumerate(SPLITS):
     _SPLIT_OF[_pair] = _SPLIT_OF[_pair[::-1]] = _place
+
+_KEPT: dict[tuple[str, str], dict[tuple[int | None, ...], int]] = {}
+_MOST_KEPT = 1 << 17
 
 _NOT_REPLAYED = Flag.VOID | Flag.CARD_TWICE | Flag.UNKNOWN_RULES
 
@@ -185,6 +187,9 @@ def _box_nets(
     )
     span = len(Outcome) * n * n << 8
     nets = np.empty(len(known), dtype=np.int64)
+    kept = _KEPT.setdefault((rules.rules_hash, box), {})
+    if len(kept) > _MOST_KEPT:
+        kept.clear()
     for i, key in enumerate(known.tolist()):
         amount_place, cell = divmod(key, span)
         stake, sight = amounts[:, amount_place].tolist()
@@ -192,11 +197,13 @@ def _box_nets(
         rest, dealer = divmod(rest, n)
         outcome, player = divmod(rest, n)
         in_sight = None if sight < 0 else stake + sight
-        nets[i] = _net(rules, box, stake, in_sight, outcome, player, dealer, mask)
+        case = stake, in_sight, outcome, player, dealer, mask
+        if case not in kept:
+            kept[case] = _net(rules, box, *case)
+        nets[i] = kept[case]
     return nets[place.reshape(-1)]
 
 
-@lru_cache(maxsize=1 << 17)
 def _net(
     rules: RuleSet,
     box: str,
