@@ -150,7 +150,8 @@ class _Checker:
         bad = np.flatnonzero(~good)
         reasons = [columns.reasons[row] for row in bad.tolist()]
 
-        plays = plays.take(kept)
+        if len(bad):
+            plays = plays.take(kept)
         repeats = find_repeats(plays)
         for row in repeats.differing.tolist():
             first = rows.lines[kept[repeats.first_of[row]]]
@@ -167,7 +168,9 @@ class _Checker:
             ),
         ]
         final = kept[repeats.keep]
-        plays = flag_rounds(plays.take(repeats.keep), sheets)
+        if not repeats.keep.all():
+            plays = plays.take(repeats.keep)
+        plays = flag_rounds(plays, sheets)
         plays = _compact(replayed(plays, sheets, has_net[final]))
         self._warn(rows, plays)
         return Chunk(
@@ -269,11 +272,15 @@ class _Checker:
             return not self.options.in_deal_order
         for column in ("cards", "dealer_cards"):
             hands = arrays[column]
-            hands = np.unique(hands[(hands < NO_CARD).all(axis=1)], axis=0).astype(np.int16)
-            if len(hands) >= _FEWEST_SORTED:
-                self.is_sorted = _all_sorted(hands) or _all_sorted(hands // 4)
-                if self.is_sorted:
-                    return True
+            hands = hands[(hands < NO_CARD).all(axis=1)].astype(np.int16)
+            if len(hands) < _FEWEST_SORTED:
+                continue
+            is_sorted = _all_sorted(hands) or _all_sorted(hands // 4)
+            if is_sorted and len(np.unique(hands, axis=0)) < _FEWEST_SORTED:
+                continue
+            self.is_sorted = is_sorted
+            if is_sorted:
+                return True
         return self.is_sorted
 
     def _warn(self, rows: Rows, plays: Plays) -> None:
@@ -303,6 +310,8 @@ def _compact(plays: Plays) -> Plays:
     texts: dict[str, tuple[str, ...]] = {}
     for column, kind in Plays.CODES.items():
         codes, known = getattr(plays, column), getattr(plays.texts, kind)
+        if not known:
+            continue
         used = np.zeros(len(known) + 1, dtype=np.bool_)
         used[codes] = True
         new = np.append(np.cumsum(used[:-1]) - 1, NO_CODE).astype(np.int32)

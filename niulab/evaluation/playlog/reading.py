@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ __all__ = ["Rows", "read_rows"]
 
 _SHOWN = 4096  # bytes of a line that are kept in the quarantine
 _HEADER = "\0header"
+_SCHEMA = frozenset(COLUMNS)
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 
 
@@ -202,7 +203,8 @@ class _Careful:
         self.rows = rows
         self.layout = layout
         self.origin = origin
-        self.texts: dict[str, list[str]] = {}
+        self.fields: list[Sequence[str]] = []
+        self.parts: list[tuple[Sequence[str | None], list[Sequence[str]]]] = []
         self.lines: list[int] = []
 
     def read(self, skipped: int) -> Layout:
@@ -217,14 +219,32 @@ class _Careful:
                 self.rows.quarantined.append(
                     Quarantined(block.first_line + place, reason, _shown(line))
                 )
-        self.rows.columns = {
-            name: pa.array(self._filled(texts), pa.string()) for name, texts in self.texts.items()
-        } or _no_columns(self.layout)
+        self._close_part()
+        self.rows.columns = self._columns() if self.lines else _no_columns(self.layout)
         self.rows.lines = np.array(self.lines, dtype=np.int64)
         return self.layout
 
-    def _filled(self, texts: list[str]) -> list[str]:
-        return texts + [""] * (len(self.lines) - len(texts))
+    def _close_part(self) -> None:
+        """Rows up to here have the columns of the layout; those after it may have others."""
+        names = COLUMNS if self.layout.separator is None else self.layout.names
+        if self.fields:
+            self.parts.append((names, self.fields))
+        self.fields = []
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, list[Any]] = {}
+        n_before = 0
+        for names, fields in self.parts:
+            for name, texts in zip(names, zip(*fields, strict=True), strict=True):
+                if name:
+                    column = columns.setdefault(name, [])
+                    column.extend([""] * (n_before - len(column)))
+                    column.extend(texts)
+            n_before += len(fields)
+        return {
+            name: pa.array(column + [""] * (n_before - len(column)), pa.string())
+            for name, column in columns.items()
+        }
 
     def _row(self, line: bytes, number: int, *, is_cut: bool) -> str:
         """Take one line in; the reason if it is no row."""
@@ -261,24 +281,18 @@ class _Careful:
             if any("\0" in part for part in fields):
                 return "a NUL byte inside a field"
             self.rows.warn("NUL bytes around fields were left out")
-        if self._is_header(fields):
+        if CORE[0] in text.casefold() and _is_header(fields):
             try:
-                self.layout = layout_of(text, self.layout.separator, self.origin)
+                layout = layout_of(text, self.layout.separator, self.origin)
             except PlayLogError as error:
                 return f"a second header, unusable: {error}"
+            self._close_part()
+            self.layout = layout
             return _HEADER
         if len(fields) != len(names):
             return f"{len(fields)} field(s), the header has {len(names)}"
-        self._take({name: part for name, part in zip(names, fields, strict=True) if name})
+        self.fields.append(fields)
         return ""
-
-    def _is_header(self, fields: list[str]) -> bool:
-        known = {part.strip().casefold() for part in fields}
-        if not known.issuperset(CORE):
-            return False
-        return sorted(known & set(CORE)) == sorted(
-            p for p in (part.strip().casefold() for part in fields) if p in CORE
-        )
 
     def _json(self, text: str) -> str:
         try:
@@ -286,25 +300,15 @@ class _Careful:
             values = {name: _json_text(name, value) for name, value in row.items()}
         except (ValueError, OverflowError) as error:
             return f"unreadable JSON: {str(error)[:100]}"
-        known = {}
-        for name, value in values.items():
-            if name in COLUMNS:
-                known[name] = value
-            else:
-                self.rows.warn(
-                    f"key '{_shown(name.encode('utf-8', 'replace'))[:80]}' is not of "
-                    "the schema: left out"
-                )
-        self._take(dict.fromkeys(CORE, "") | known)
+        for name in values.keys() - _SCHEMA:
+            shown = _shown(name.encode("utf-8", "replace"))[:80]
+            self.rows.warn(f"key '{shown}' is not of the schema: left out")
+        self.fields.append([values.get(name, "") for name in COLUMNS])
         return ""
 
-    def _take(self, values: dict[str, str]) -> None:
-        n = len(self.lines)
-        for name, value in values.items():
-            column = self.texts.setdefault(name, [])
-            if len(column) < n:
-                column.extend([""] * (n - len(column)))
-            column.append(value)
+
+def _is_header(fields: list[str]) -> bool:
+    return {part.strip().casefold() for part in fields}.issuperset(CORE)
 
 
 def _json_text(name: str, value: Any) -> str:

@@ -20,6 +20,7 @@ from niulab.engine.rules import PLAIN_RANKS, RuleSet
 from niulab.engine.settlement import Outcome, settle_box, tie_outcome, unit_result
 from niulab.errors import WagerError
 from niulab.evaluation.playlog.plays import BOXES, NO_CARD, NO_CODE, Flag, Plays, boxes_of
+from niulab.evaluation.playlog.rounds import distinct
 
 __all__ = ["replayed", "rules_give"]
 
@@ -59,7 +60,7 @@ def replayed(
         if rules is None:
             continue
         rows = np.flatnonzero(counts & (plays.rules == code))
-        given, found = rules_give(plays.take(rows), rules)
+        given, found = rules_give(plays if len(rows) == len(plays) else plays.take(rows), rules)
         flags[rows] |= found
         known = (found & int(Flag.FOREIGN_PAIR)) == 0
         residuals[rows[known]] = plays.nets[rows[known]] - given[known]
@@ -181,18 +182,17 @@ def _box_nets(
     if terms.is_bonus:
         own, outcomes = np.zeros_like(own), np.zeros_like(outcomes)
     cells = ((outcomes * n + own) * n + dealer_ranks) * (1 << len(rules.events)) + events
-    amounts, amount = np.unique(np.stack([chips, cover]), axis=1, return_inverse=True)
-    known, place = np.unique(
-        amount.reshape(-1) * (len(Outcome) * n * n << 8) + cells, return_inverse=True
-    )
-    span = len(Outcome) * n * n << 8
+    span = len(Outcome) * n * n << len(rules.events)
+    stakes, stake_of = distinct(chips)
+    sights, sight_of = distinct(cover)
+    known, place = distinct((stake_of * len(sights) + sight_of) * span + cells)
     nets = np.empty(len(known), dtype=np.int64)
     kept = _KEPT.setdefault((rules.rules_hash, box), {})
     if len(kept) > _MOST_KEPT:
         kept.clear()
     for i, key in enumerate(known.tolist()):
-        amount_place, cell = divmod(key, span)
-        stake, sight = amounts[:, amount_place].tolist()
+        amount, cell = divmod(key, span)
+        stake, sight = int(stakes[amount // len(sights)]), int(sights[amount % len(sights)])
         rest, mask = divmod(cell, 1 << len(rules.events))
         rest, dealer = divmod(rest, n)
         outcome, player = divmod(rest, n)
@@ -201,7 +201,7 @@ def _box_nets(
         if case not in kept:
             kept[case] = _net(rules, box, *case)
         nets[i] = kept[case]
-    return nets[place.reshape(-1)]
+    return nets[place]
 
 
 def _net(

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from niulab.engine.cards import HAND_SIZE
 from niulab.engine.rules import RuleSet
 from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, NO_TIME, Flag, Plays
 
-__all__ = ["Repeats", "clock_steps_back", "find_repeats", "flag_rounds", "round_keys"]
+__all__ = ["Repeats", "clock_steps_back", "distinct", "find_repeats", "flag_rounds", "round_keys"]
 
 _SEATS = 128
 _DERIVED = {"flags", "residuals", "packet"}
@@ -57,11 +58,18 @@ def find_repeats(plays: Plays) -> Repeats:
     return Repeats(keep, again[same], again[~same], first_of)
 
 
+def distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct values in the order first met, and the place of each; by hashing, not sorting."""
+    import pyarrow as pa
+
+    coded = pa.array(np.ascontiguousarray(values, dtype=np.int64)).dictionary_encode()
+    return np.asarray(coded.dictionary), np.asarray(coded.indices, dtype=np.int64)
+
+
 def round_keys(plays: Plays) -> NDArray[np.int64]:
-    """A number for each row's (table, round), 0 .., (n,)."""
+    """A number for each row's (table, round), 0 .. in the order first met, (n,)."""
     both = plays.table.astype(np.int64) << 32 | plays.round.astype(np.int64) & 0xFFFFFFFF
-    keys: NDArray[np.int64] = np.unique(both, return_inverse=True)[1].reshape(-1)
-    return keys
+    return distinct(both)[1]
 
 
 def flag_rounds(plays: Plays, sheets: Sequence[RuleSet | None] = ()) -> Plays:
@@ -86,6 +94,42 @@ def flag_rounds(plays: Plays, sheets: Sequence[RuleSet | None] = ()) -> Plays:
 
 
 def _has_card_too_often(
+    plays: Plays, rounds: NDArray[np.int64], limit: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """By round. Rounds whose rows hold 5 different cards each and one dealer's are done fast."""
+    n_rounds = len(limit)
+    has_own = (plays.cards < NO_CARD).any(axis=1)
+    has_dealer = (plays.dealer_cards < NO_CARD).any(axis=1)
+    dealers = _masks(plays.dealer_cards)
+    dealer = np.zeros(n_rounds, dtype=np.uint64)
+    dealer[rounds[has_dealer]] = dealers[has_dealer]
+    strange = np.zeros(n_rounds, dtype=np.bool_)
+    strange[rounds[has_dealer & (dealers != dealer[rounds])]] = True
+    masks = _masks(plays.cards)
+    order = np.argsort(rounds, kind="stable")  # mostly in order already
+    starts = np.flatnonzero(np.diff(rounds[order], prepend=-1))
+    together = np.bitwise_or.reduceat(masks[order], starts) | dealer
+    n_cards = HAND_SIZE * (
+        np.bincount(rounds[has_own], minlength=n_rounds) + (dealer != 0).astype(np.int64)
+    )
+    strange |= np.bitwise_count(together) != n_cards
+    bad = np.zeros(n_rounds, dtype=np.bool_)
+    if strange.any():
+        rows = strange[rounds]
+        bad |= _counts_too_often(plays.take(rows), rounds[rows], limit)
+    return bad
+
+
+def _masks(hands: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """A bit for each card held, (n,); none for NO_CARD."""
+    bits = np.append(np.uint64(1) << np.arange(NO_CARD, dtype=np.uint64), np.uint64(0))
+    masks: NDArray[np.uint64] = bits[hands[:, 0]]
+    for column in hands.T[1:]:
+        masks = masks | bits[column]
+    return masks
+
+
+def _counts_too_often(
     plays: Plays, rounds: NDArray[np.int64], limit: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     own = _hand_keys(rounds * _SEATS + plays.seat, plays.cards)
