@@ -81,6 +81,7 @@ def read_rows(path: Path, options: ReadOptions, *, careful: bool = False) -> Ite
             for name in layout.unknown if layout else ():
                 rows.warn(f"column '{_shown(name.encode())[:80]}' is not of the schema: left out")
         if layout is None:
+            rows.columns = _no_columns(CORE)
             yield _settled(rows, source)
             continue
         if careful or layout.separator is None or not _read_clean(rows, layout, skipped):
@@ -136,7 +137,7 @@ def _read_clean(rows: Rows, layout: Layout, skipped: int) -> bool:
     start = data.index(b"\n") + 1 if skipped else 0
     n = block.n_lines - skipped
     if n == 0:
-        rows.columns = _no_columns(layout)
+        rows.columns = _no_columns(layout.names or CORE)
         return True
     places = [name or f"#{place}" for place, name in enumerate(layout.names)]
     wanted = [name for name in layout.names if name]
@@ -192,8 +193,8 @@ def _whole(column: Any) -> Any:
     return column.unify_dictionaries().combine_chunks()
 
 
-def _no_columns(layout: Layout) -> dict[str, Any]:
-    return {name: pa.array([], pa.string()) for name in layout.names if name}
+def _no_columns(names: Sequence[str | None]) -> dict[str, Any]:
+    return {name: pa.array([], pa.string()) for name in names if name}
 
 
 class _Careful:
@@ -220,7 +221,7 @@ class _Careful:
                     Quarantined(block.first_line + place, reason, _shown(line))
                 )
         self._close_part()
-        self.rows.columns = self._columns() if self.lines else _no_columns(self.layout)
+        self.rows.columns = self._columns() if self.lines else _no_columns(self.layout.names or CORE)
         self.rows.lines = np.array(self.lines, dtype=np.int64)
         return self.layout
 
