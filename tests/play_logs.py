@@ -81,5 +81,3 @@ def accounted(chunks):
     for before, after in pairwise(chunks):
         assert after.next_line - before.next_line == after.n_read or before.n_read == 0
     return chunks
-
-

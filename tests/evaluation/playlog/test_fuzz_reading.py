@@ -98,9 +98,7 @@ def check(path, data, options=None):
         assert str(again.value) == str(error)
         chunks = []
     if chunks:
-        same_rows(
-            told(chunks), told(accounted(read_plays(path, options=options, careful=True)))
-        )
+        same_rows(told(chunks), told(accounted(read_plays(path, options=options, careful=True))))
     assert time.perf_counter() - start < 60
     return chunks
 
@@ -138,7 +136,7 @@ def test_any_bytes_after_a_header(path, data, rows):
         max_size=8,
     )
 )  # fmt: skip
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_fields_of_a_clean_file(path, fields):
     lines = [";".join(CORE), *(";".join(row) for row in fields)]
     check(path, ("\n".join(lines) + "\n").encode(), ReadOptions(card_ids=CardIds()))
@@ -153,16 +151,16 @@ def fuzzed(path, seed, n):
             data = gzip.compress(data, 1, mtime=0)
             if rng.random() < 0.5:
                 data = mutated(data, rng)
-        options = ReadOptions(rows=rng.choice((1, 7, 100_000)))
+        options = ReadOptions(rows=rng.choice((4, 9, 100_000, 100_000)))
         n_kept += sum(len(chunk.plays) for chunk in check(path, data, options))
     return n_kept
 
 
 def test_mutations_of_good_logs(path):
-    assert fuzzed(path, 1, 60) > 500
+    assert fuzzed(path, 1, 25) > 300
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(2, 10))
+@pytest.mark.parametrize("seed", range(2, 6))
 def test_many_mutations_of_good_logs(path, seed):
-    assert fuzzed(path, seed, 2_000) > 20_000
+    assert fuzzed(path, seed, 1_000) > 15_000
