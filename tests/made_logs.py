@@ -1,5 +1,7 @@
 """Flat logs of honest play, made for tests: cards dealt, nets as the sheet pays them."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from niulab.engine.rules import load_rules
@@ -13,7 +15,7 @@ SEATS = 3
 
 
 def make_plays(n_rounds, *, players=9, seed=0, first=0, seconds=60, tag=""):
-    """n_rounds x 3 rows at two tables, in the order of time; ``first``: number of the first round."""
+    """n_rounds x 3 rows of one table in the order of time; first: number of the first round."""
     rng = np.random.default_rng(seed)
     n = n_rounds * SEATS
     deals = rng.permuted(np.tile(np.arange(52, dtype=np.uint8), (n_rounds, 1)), axis=1)
@@ -44,8 +46,8 @@ def make_plays(n_rounds, *, players=9, seed=0, first=0, seconds=60, tag=""):
         dealer_cards=np.repeat(deals[:, 5 * SEATS : 5 * SEATS + 5], SEATS, axis=0),
     )
     nets, _ = rules_give(plays, load_rules(SHEET))
-    plays.nets[:] = nets
-    return plays
+    plays = replace(plays, nets=nets)
+    return replace(plays, **{name: getattr(plays, name).copy() for name in plays.COLUMNS})
 
 
 def lines_of(plays):

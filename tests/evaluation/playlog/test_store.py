@@ -255,13 +255,19 @@ read = dying if where == "reading" else None
 if where == "merging":
     merging._write_rounds = kill
 if where == "committing":
-    Path.replace, keep = (lambda self, to: kill() if to.name == "manifest.json"
-                          and (to.parent / "staging").exists() else keep(self, to)), Path.replace
+    keep = Path.replace
+    def replace(self, to):
+        if to.name == "manifest.json" and (to.parent / "staging").exists():
+            kill()
+        return keep(self, to)
+    Path.replace = replace
 if where == "cleaning":
-    importing._drop, real = (lambda folder: kill() if folder.name == "staging" else real(folder)), importing._drop
+    real = importing._drop
+    importing._drop = lambda folder: kill() if folder.name == "staging" else real(folder)
 importing._MOST_ROWS = 100
 importing._FEWEST_ROWS = 100
-importing.import_log([log], create_store(folder, buckets=4), options=ReadOptions(rows=40), read=read)
+store = create_store(folder, buckets=4)
+importing.import_log([log], store, options=ReadOptions(rows=40), read=read)
 """
 
 
