@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from play_logs import accounted, played
 
+from niulab.engine.cards import RANKS, SUITS
 from niulab.errors import PlayLogError
 from niulab.evaluation.playlog.checking import read_plays
 from niulab.evaluation.playlog.chunk import CardIds, ReadOptions
@@ -66,8 +67,14 @@ def test_text_and_back(tmp_path, format_, rows):
 def test_every_optional_column_comes_back(tmp_path):
     n = len(PLAYS)
     rng = np.random.default_rng(3)
-    texts = {"shufflers": ("S1",), "shuffles": ("x1", "x2"), "shoes": ("shoe é",),
-             "deal_methods": ("by hand, slow",), "seat_orders": ("2 3 1",), "voids": ("exposed card",)}  # fmt: skip
+    texts = {
+        "shufflers": ("S1",),
+        "shuffles": ("x1", "x2"),
+        "shoes": ("shoe é",),
+        "deal_methods": ("by hand, slow",),
+        "seat_orders": ("2 3 1",),
+        "voids": ("exposed card",),
+    }
     full = Plays.of(
         n,
         type(PLAYS.texts)(**(vars(PLAYS.texts) | texts)),
@@ -160,7 +167,7 @@ def test_windows_1252_and_utf_8_lines_in_one_file(tmp_path):
 )
 def test_every_notation_of_cards(tmp_path, notation, card):
     def write(id_):
-        rank, suit = "A 2 3 4 5 6 7 8 9 10 J Q K".split()[id_ // 4], "DCHS"[id_ % 4]
+        rank, suit = RANKS[id_ // 4], SUITS[id_ % 4]
         return notation.format(
             rank=rank, suit=suit, symbol=dict(zip("DCHS", "♦♣♥♠", strict=True))[suit], id=id_,
             lower=f"{rank}{suit}".lower(), club=1 + 13 * "SHDC".index(suit) + id_ // 4,

@@ -53,9 +53,12 @@ def test_short_cover_caps_the_loss():
     # a lost super against Niu Niu costs 10 x 1000, but 1000 + 3000 are in sight
     assert given.tolist() == [[0, 0, -4000, 0]]
     full, _ = rules_give(replace(plays, cover=np.array([[-1, -1]])), rules)
-    assert full[0, 2] == settle_box(
-        rules, "super", 1000, outcome=Outcome.LOSE, player_rank=0, dealer_rank=10
-    ).net_cents
+    assert (
+        full[0, 2]
+        == settle_box(
+            rules, "super", 1000, outcome=Outcome.LOSE, player_rank=0, dealer_rank=10
+        ).net_cents
+    )
 
 
 def test_a_stake_the_sheet_refuses_leaves_its_fraction_with_the_house():
