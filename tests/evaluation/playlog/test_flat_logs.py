@@ -13,6 +13,7 @@ from niulab.evaluation.playlog.checking import read_plays
 from niulab.evaluation.playlog.chunk import CardIds, ReadOptions
 from niulab.evaluation.playlog.flat import COLUMNS, CORE, OPTIONAL, flat_lines
 from niulab.evaluation.playlog.plays import Flag, Plays
+from niulab.evaluation.playlog.text.blocks import Source
 from niulab.evaluation.playlog.vocabulary import Lexicon
 
 SHEETS = ("single-double-super", "even-double-super-bonus", "bull-bull-live")
@@ -220,6 +221,16 @@ def test_a_line_without_end_costs_bounded_memory(tmp_path, monkeypatch):
     [row] = [row for chunk in chunks for row in chunk.quarantined]
     assert (row.line, len(row.text)) == (3, 4096)
     assert "longer than" in row.reason
+
+
+def test_blocks_stay_small_whatever_a_file_unpacks_to(tmp_path, monkeypatch):
+    monkeypatch.setattr("niulab.evaluation.playlog.text.blocks._MOST_BLOCK", 1 << 18)
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(b"x" * 20_000_000 + b"\n" + b"y,\n" * 2_000_000))
+    blocks = [(len(b.data), b.n_lines, b.first_line) for b in Source(path).blocks(100_000)]
+    assert max(size for size, _, _ in blocks) <= (1 << 18) + (1 << 16)
+    assert sum(n for _, n, _ in blocks) == 2_000_001
+    assert [line for _, _, line in blocks[:3]] == [1, 2, 2 + blocks[1][1]]
 
 
 def test_columns_in_another_order_and_unknown_ones(tmp_path):
