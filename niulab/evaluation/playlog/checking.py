@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, tzinfo
 from pathlib import Path
@@ -57,8 +58,12 @@ def read_plays(
     options = options or ReadOptions()
     verify_options(options)
     checker = _Checker(options)
-    for rows in read_rows(Path(path), options, careful=careful):
-        yield checker.chunk(rows)
+    pieces = read_rows(Path(path), options, careful=careful)
+    with ThreadPoolExecutor(1) as reader:  # reads on while this chunk is checked
+        coming = reader.submit(next, pieces, None)
+        while (rows := coming.result()) is not None:
+            coming = reader.submit(next, pieces, None)
+            yield checker.chunk(rows)
 
 
 def verify_options(options: ReadOptions) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from play_logs import accounted
 
-from niulab.engine.cards import parse_cards
+from niulab.engine.cards import card_text, parse_cards
 from niulab.engine.rules import load_rules
 from niulab.evaluation.playlog.checking import read_plays
 from niulab.evaluation.playlog.chunk import Quarantined, ReadOptions
@@ -90,9 +90,11 @@ def test_what_cannot_be_is_quarantined_with_line_and_reason(log, change, reason)
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("2,000", 2000), ("1.234.567", 1234567), ("2 000", 2000), ("2\u202f000", 2000), ("2'000", 2000),
-     ("+2000", 2000), ("2000.0", 2000), ("007", 7), ("", 0), (" 5 ", 5)],
-)  # fmt: skip
+    [
+        *((text, 2000) for text in ("2,000", "2 000", "2\u202f000", "2'000", "+2000", "2000.0")),
+        *(("1.234.567", 1234567), ("007", 7), ("", 0), (" 5 ", 5)),
+    ],
+)
 def test_numbers_as_people_write_them(log, text, value):
     chunk = read(log, {"single": text})
     assert chunk.quarantined == []
@@ -209,8 +211,8 @@ def test_a_void_round_gives_stakes_back(log):
 
 def test_sheets_unknown_mixed_declared_and_by_default(log):
     own = load_rules("single-double-super").model_copy(update={"name": "house"})
-    changes = [{"rules": "mystery"}, {"rules": "house", "round_id": "r2"}, {"rules": "", "round_id": "r3"},
-               {"rules": "Single-Double-Super", "round_id": "r4"}]  # fmt: skip
+    names = ("mystery", "house", "", "Single-Double-Super")
+    changes = [{"rules": name, "round_id": f"r{k}"} for k, name in enumerate(names)]
     chunk = read(log, *changes, rules={"House": own}, default_rules=own)
     assert flags_of(chunk) == [Flag.UNKNOWN_RULES, Flag(0), Flag(0), Flag(0)]
     assert chunk.plays.texts.rules == ("mystery", "house", "Single-Double-Super")
@@ -229,11 +231,10 @@ def test_a_card_twice_in_a_round_is_kept_and_flagged(log):
 
 def test_sorted_hands_do_not_tell_the_order_dealt(log):
     rng = np.random.default_rng(2)
-    ranks = "A 2 3 4 5 6 7 8 9 10 J Q K".split()
     changes = []
     for number in range(25):
         deal = rng.permutation(52)[:10]
-        own, dealer = (" ".join(f"{ranks[c // 4]}{'DCHS'[c % 4]}" for c in cards)
+        own, dealer = (" ".join(card_text(c) for c in cards)
                        for cards in (sorted(deal[:5]), deal[5:]))  # fmt: skip
         changes.append({"round_id": f"r{number}", "cards": own, "dealer_cards": dealer, "pair": ""})
     assert all(flag & Flag.NO_ORDER for flag in flags_of(read(log, *changes)))

@@ -7,11 +7,13 @@ import pyarrow as pa
 import pytest
 from play_logs import accounted, played
 
+from niulab.engine.cards import RANKS, SUITS
 from niulab.errors import PlayLogError
 from niulab.evaluation.playlog.checking import read_plays
 from niulab.evaluation.playlog.chunk import CardIds, ReadOptions
 from niulab.evaluation.playlog.flat import COLUMNS, CORE, OPTIONAL, flat_lines
 from niulab.evaluation.playlog.plays import Flag, Plays
+from niulab.evaluation.playlog.text.blocks import Source
 from niulab.evaluation.playlog.vocabulary import Lexicon
 
 SHEETS = ("single-double-super", "even-double-super-bonus", "bull-bull-live")
@@ -66,8 +68,14 @@ def test_text_and_back(tmp_path, format_, rows):
 def test_every_optional_column_comes_back(tmp_path):
     n = len(PLAYS)
     rng = np.random.default_rng(3)
-    texts = {"shufflers": ("S1",), "shuffles": ("x1", "x2"), "shoes": ("shoe é",),
-             "deal_methods": ("by hand, slow",), "seat_orders": ("2 3 1",), "voids": ("exposed card",)}  # fmt: skip
+    texts = {
+        "shufflers": ("S1",),
+        "shuffles": ("x1", "x2"),
+        "shoes": ("shoe é",),
+        "deal_methods": ("by hand, slow",),
+        "seat_orders": ("2 3 1",),
+        "voids": ("exposed card",),
+    }
     full = Plays.of(
         n,
         type(PLAYS.texts)(**(vars(PLAYS.texts) | texts)),
@@ -160,7 +168,7 @@ def test_windows_1252_and_utf_8_lines_in_one_file(tmp_path):
 )
 def test_every_notation_of_cards(tmp_path, notation, card):
     def write(id_):
-        rank, suit = "A 2 3 4 5 6 7 8 9 10 J Q K".split()[id_ // 4], "DCHS"[id_ % 4]
+        rank, suit = RANKS[id_ // 4], SUITS[id_ % 4]
         return notation.format(
             rank=rank, suit=suit, symbol=dict(zip("DCHS", "♦♣♥♠", strict=True))[suit], id=id_,
             lower=f"{rank}{suit}".lower(), club=1 + 13 * "SHDC".index(suit) + id_ // 4,
@@ -213,6 +221,16 @@ def test_a_line_without_end_costs_bounded_memory(tmp_path, monkeypatch):
     [row] = [row for chunk in chunks for row in chunk.quarantined]
     assert (row.line, len(row.text)) == (3, 4096)
     assert "longer than" in row.reason
+
+
+def test_blocks_stay_small_whatever_a_file_unpacks_to(tmp_path, monkeypatch):
+    monkeypatch.setattr("niulab.evaluation.playlog.text.blocks._MOST_BLOCK", 1 << 18)
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(b"x" * 20_000_000 + b"\n" + b"y,\n" * 2_000_000))
+    blocks = [(len(b.data), b.n_lines, b.first_line) for b in Source(path).blocks(100_000)]
+    assert max(size for size, _, _ in blocks) <= (1 << 18) + (1 << 16)
+    assert sum(n for _, n, _ in blocks) == 2_000_001
+    assert [line for _, _, line in blocks[:3]] == [1, 2, 2 + blocks[1][1]]
 
 
 def test_columns_in_another_order_and_unknown_ones(tmp_path):
