@@ -11,7 +11,7 @@ from typing import Any
 from niulab.errors import PlayLogError, nearest
 from niulab.evaluation.playlog.flat import COLUMNS, CORE
 
-__all__ = ["SEPARATORS", "Layout", "json_row", "layout_of", "split_line"]
+__all__ = ["SEPARATORS", "Layout", "json_row", "layout_of", "split_line", "verify_core"]
 
 SEPARATORS = ",;\t|"
 _KNOWN = frozenset(COLUMNS)
