@@ -134,7 +134,7 @@ def read_times(column: Any, name: str, zone: tzinfo) -> Read:
     )
 
 
-_UTC_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$"
+_UTC_TIME = r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$"
 
 
 def _plain_times(texts: Any) -> NDArray[np.int64] | None:
