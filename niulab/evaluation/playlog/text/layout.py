@@ -99,4 +99,6 @@ def json_row(text: str) -> dict[str, Any]:
         raise ValueError("nested too deep") from None
     if not isinstance(row, dict):
         raise ValueError(f"a row is an object, this is {type(row).__name__}")
+    if row.keys() <= _KNOWN:
+        return row
     return {name.strip().casefold(): value for name, value in row.items()}
