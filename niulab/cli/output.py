@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from niulab.evaluation.studies import Section
     from niulab.evaluation.tables import Cells
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "fitted_tables",
     "percent",
     "print_json",
+    "print_sections",
     "progress_bar",
     "say",
     "table",
@@ -47,6 +49,7 @@ JsonFlag = Annotated[
     bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")
 ]
 
+_MOST_ROWS = 40  # of a table on the screen; the report has them all
 _GAP = 3  # between two columns
 _WIDTH_OF_FILES = 160  # where no terminal says how wide it is
 
@@ -125,6 +128,22 @@ def fitted_tables(cells: Cells, width: int, *, name: str) -> Iterator[Table]:
         yield part
         if not left:
             return
+
+
+def print_sections(sections: Iterable[Section]) -> None:
+    """Print the chapters of a report, without their pictures."""
+    out = console()
+    for section in sections:
+        out.print(f"\n{section.title}", style="bold", markup=False)
+        for line in section.lines:
+            out.print(line, markup=False)
+        if section.cells is None:
+            continue
+        header, rows = section.cells
+        for part in fitted_tables((header, rows[:_MOST_ROWS]), out.width, name=header[0]):
+            out.print(part)
+        if len(rows) > _MOST_ROWS:
+            out.print(f"... and {len(rows) - _MOST_ROWS:,} more in the report")
 
 
 def warn(lines: Iterable[str]) -> None:

@@ -21,7 +21,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from niulab.agents.models.card import ModelCard
 from niulab.agents.models.file import save_model
 from niulab.agents.models.sb3 import agent_of
-from niulab.errors import ConfigError
+from niulab.errors import ConfigError, OutOfBudgetError
 from niulab.evaluation.benchmark import score_agent
 from niulab.evaluation.score import Score
 from niulab.training.algorithms import apply_schedules
@@ -72,6 +72,8 @@ class RunCallback(BaseCallback):
         tracker: Tracker,
         env: Sb3Vec,
         bar: ProgressBar,
+        *,
+        max_cpu_seconds: float | None = None,
     ) -> None:
         super().__init__()
         self.config = config
@@ -81,6 +83,7 @@ class RunCallback(BaseCallback):
         self._tracker = tracker
         self._env = env
         self._bar = bar
+        self._max_cpu_seconds = max_cpu_seconds
         self._boundary = 0
         self._best: float | None = None
 
@@ -99,6 +102,7 @@ class RunCallback(BaseCallback):
     def _on_rollout_start(self) -> None:
         if self.model.num_timesteps > self._boundary:
             self._at_boundary(is_last=False)
+            self._verify_budget()
 
     def _on_step(self) -> bool:
         self._bar.advance_to(self.model.num_timesteps)
@@ -128,6 +132,18 @@ class RunCallback(BaseCallback):
             self._evaluate(step, evaluations)
         if must_save:
             self._save(step)
+
+    def _verify_budget(self) -> None:
+        if self._max_cpu_seconds is None:
+            return
+        self.clock.stop()
+        self.clock.go()
+        if self.clock.cpu_seconds > self._max_cpu_seconds:
+            raise OutOfBudgetError(
+                f"stopped at step {self._boundary:,} of {self.config.total_steps:,} after "
+                f"{self.clock.cpu_seconds:,.1f} cpu seconds of learning, more than the "
+                f"{self._max_cpu_seconds:g} it was given: give it more, or fewer steps"
+            )
 
     def _log(self) -> None:
         model: Any = self.model

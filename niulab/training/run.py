@@ -52,13 +52,15 @@ def train(
     resume: bool = False,
     progress: bool = True,
     command: str = "",
+    max_cpu_seconds: float | None = None,
 ) -> RunResult:
     """Train as a config says, in ``run_dir`` (default ``runs/<name>-<seed>``).
 
     With ``resume`` the run in that folder goes on from its last checkpoint (or begins again, if it
     has none), bit for bit as if it had never stopped; a finished run is only read. The caller's
     global generators and torch's thread count are given back as they were. Raises ConfigError for
-    a folder in use or a run that broke down, CheckpointError for one that cannot be resumed.
+    a folder in use or a run that broke down, CheckpointError for one that cannot be resumed,
+    OutOfBudgetError at the first rollout boundary after ``max_cpu_seconds`` of learning.
     """
     folder = RunFolder(run_dir or default_folder(config))
     if resume:
@@ -68,11 +70,24 @@ def train(
     else:
         folder.verify_new()
     with kept_generators(), _threads(config.threads):
-        return _run(folder, config, resume=resume, progress=progress, command=command)
+        return _run(
+            folder,
+            config,
+            resume=resume,
+            progress=progress,
+            command=command,
+            max_cpu_seconds=max_cpu_seconds,
+        )
 
 
 def _run(
-    folder: RunFolder, config: TrainConfig, *, resume: bool, progress: bool, command: str
+    folder: RunFolder,
+    config: TrainConfig,
+    *,
+    resume: bool,
+    progress: bool,
+    command: str,
+    max_cpu_seconds: float | None,
 ) -> RunResult:
     env = make_sb3_vec(config.n_envs, config.settings)
     model = make_model(config, env)
@@ -89,7 +104,9 @@ def _run(
     tracker = Tracker(folder.events, resumed_at=step if resume else None)
     try:
         with ProgressBar(config.name, config.total_steps, is_wanted=progress) as bar:
-            callback = RunCallback(config, folder, tracker, env, bar)
+            callback = RunCallback(
+                config, folder, tracker, env, bar, max_cpu_seconds=max_cpu_seconds
+            )
             if notes is not None:
                 callback.resume(step, notes)
             model.set_logger(tracker.logger())

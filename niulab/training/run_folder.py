@@ -27,7 +27,7 @@ from niulab.evaluation.curves import CURVE_FILE
 from niulab.seeding import ALGORITHM_VERSION
 from niulab.training.config import TrainConfig
 
-__all__ = ["RunFolder", "default_folder", "package_versions"]
+__all__ = ["RunFolder", "default_folder", "package_versions", "run_identity"]
 
 _FORMAT = "niulab-run-v1"
 _PACKAGES = ("niulab", "gymnasium", "numpy", "torch", "stable-baselines3", "sb3-contrib")
@@ -85,7 +85,10 @@ class RunFolder:
 
     def verify_new(self) -> None:
         """Raise ConfigError if something stands here already."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        torn = _fresh(self.manifest_file)  # all that is left of a run killed before it began
+        if self.path.exists() and (
+            not self.path.is_dir() or any(path != torn for path in self.path.iterdir())
+        ):
             raise ConfigError(
                 f"'{self.path}' exists already, and a run overwrites nothing: go on with that run "
                 "(--resume), or give this one another folder, name or seed"
@@ -95,7 +98,7 @@ class RunFolder:
         """Write manifest and config of a run that is about to begin."""
         self.verify_new()
         self.path.mkdir(parents=True, exist_ok=True)
-        manifest = {"format": _FORMAT, **_identity(config), "legs": [_leg(0, command)]}
+        manifest = {"format": _FORMAT, **run_identity(config), "legs": [_leg(0, command)]}
         _write_json(self.manifest_file, manifest)
         write_synced(self.path / "config.toml", config.to_toml().encode())
 
@@ -104,7 +107,7 @@ class RunFolder:
         manifest = self.read_manifest()
         changed = [
             f"{key} was {_show(old)}, is {_show(new)}"
-            for key, old, new in _differences(manifest, _identity(config))
+            for key, old, new in _differences(manifest, run_identity(config))
         ]
         if changed:
             raise CheckpointError(
@@ -168,7 +171,7 @@ class RunFolder:
         return result
 
 
-def _identity(config: TrainConfig) -> dict[str, Any]:
+def run_identity(config: TrainConfig) -> dict[str, Any]:
     """What must not change between the legs of a run."""
     settings, encoding = config.settings, Encoding(config.settings)
     return {
@@ -216,6 +219,11 @@ def _write_json(file: Path, content: Mapping[str, Any]) -> None:
 
 def _replace(file: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
-    fresh = file.with_name(f".{file.name}.new")
+    fresh = _fresh(file)
     write_synced(fresh, content)
     fresh.replace(file)
+
+
+def _fresh(file: Path) -> Path:
+    """The name under which a file is written."""
+    return file.with_name(f".{file.name}.new")

@@ -16,7 +16,7 @@ network that shares what it learned between signals or slips may get below it, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.engine.wagers import Slip
 from niulab.envs.settings import EnvSettings
 from niulab.errors import ConfigError
 from niulab.evaluation.curves import THRESHOLDS, Curve
@@ -54,7 +53,7 @@ class SignalLimit:
 
     signal: str
     chance: float
-    named: Slip
+    named: str
     time: float
     samples: float
 
@@ -81,6 +80,16 @@ class SampleLimit:
         """Rounds of the game in all."""
         return self.hardest.samples
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> SampleLimit:
+        """The limit that ``to_dict`` wrote down."""
+        rows: list[dict[str, Any]] = [
+            {key: inf if value is None else value for key, value in row.items()}
+            for row in record["signals"]
+        ]
+        signals = tuple(SignalLimit(**row) for row in rows)
+        return cls(record["score"], record["delta"], record["tolerance"], signals)
+
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; None where two slips are best alike and no number of rounds tells."""
         return {
@@ -92,7 +101,7 @@ class SampleLimit:
                 {
                     "signal": one.signal,
                     "chance": one.chance,
-                    "named": str(one.named),
+                    "named": one.named,
                     "time": _finite(one.time),
                     "samples": _finite(one.samples),
                 }
@@ -159,7 +168,7 @@ def sample_limits(
                 SignalLimit(
                     signal=mixture.name,
                     chance=chance,
-                    named=settings.menu[limit.index],
+                    named=str(settings.menu[limit.index]),
                     time=limit.time,
                     samples=cost * limit.time / chance,
                 )

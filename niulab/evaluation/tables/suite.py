@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isinf, isnan
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.evaluation.curves import THRESHOLDS
+from niulab.evaluation.statistics.aggregates import iqm
 from niulab.evaluation.statistics.efficiency import SampleEfficiency
 from niulab.evaluation.statistics.intervals import Interval
 from niulab.evaluation.statistics.suite_results import SuiteResults
@@ -22,11 +23,13 @@ __all__ = [
     "efficiency_cells",
     "failure_cells",
     "improvement_cells",
+    "reference_cells",
     "regret_cells",
     "score_cells",
     "suite_csv",
     "suite_legend",
     "suite_markdown",
+    "time_cells",
 ]
 
 _AGGREGATES = {"iqm": "IQM", "median": "median", "mean": "mean", "optimality_gap": "gap"}
@@ -87,6 +90,37 @@ def score_cells(results: SuiteResults) -> Cells:
     return _task_cells(results, results.scores, _score)
 
 
+def reference_cells(
+    scores: Mapping[str, Mapping[str, float | None]], tasks: Sequence[str]
+) -> Cells:
+    """Normalized scores of agents that were not trained, by label and task, with the IQM over tasks
+    where all have one.
+    """
+    rows = []
+    for label, by_task in scores.items():
+        found = [by_task.get(task) for task in tasks]
+        known = [score for score in found if score is not None]
+        middle = _score(iqm(np.array(known))) if len(known) == len(tasks) else ""
+        rows.append([label, middle, *("" if x is None else _score(x) for x in found)])
+    return ["agent", "IQM", *tasks], rows
+
+
+def time_cells(results: SuiteResults) -> Cells:
+    """What a run of each algorithm took on each task, in the mean: steps, seconds of learning."""
+    rows = []
+    for i, algorithm in enumerate(results.algorithms):
+        for k, task in enumerate(results.tasks):
+            cpu, wall = results.cpu_seconds[i, :, k], results.wall_seconds[i, :, k]
+            known = ~np.isnan(cpu)
+            if not known.any():
+                continue
+            steps, seconds = results.steps[i, known, k], cpu[known]
+            speed = f"{steps.sum() / seconds.sum():,.0f}" if seconds.sum() else ""
+            row = [f"{steps.mean():,.0f}", f"{seconds.mean():,.1f}", f"{np.nanmean(wall):,.1f}"]
+            rows.append([algorithm, task, *row, speed])
+    return ["algorithm", "task", "steps", "cpu seconds", "wall seconds", "steps / cpu second"], rows
+
+
 def regret_cells(results: SuiteResults) -> Cells:
     """Mean cumulative regret of each task's runs, in the task's unit, and of how many runs."""
     return _task_cells(results, results.regrets, _regret)
@@ -105,13 +139,17 @@ def efficiency_cells(summary: SuiteSummary) -> Cells:
 
 
 def failure_cells(results: SuiteResults) -> Cells:
-    """Every cell without a score, and why."""
+    """Every cell without a score, and why; seeds with one reason share a row."""
+    seeds: dict[tuple[str, str, str], list[str]] = {}
+    for record in results.to_records():
+        if record["reason"]:
+            key = (record["algorithm"], record["task"], record["reason"])
+            seeds.setdefault(key, []).append(str(record["seed"]))
     rows = [
-        [record["algorithm"], record["task"], str(record["seed"]), record["reason"]]
-        for record in results.to_records()
-        if record["reason"]
+        [algorithm, task, ", ".join(found), reason.splitlines()[0]]
+        for (algorithm, task, reason), found in seeds.items()
     ]
-    return ["algorithm", "task", "seed", "reason"], rows
+    return ["algorithm", "task", "seeds", "reason"], rows
 
 
 def suite_csv(results: SuiteResults) -> str:
