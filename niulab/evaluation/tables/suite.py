@@ -167,7 +167,8 @@ def suite_legend(summary: SuiteSummary) -> list[str]:
     n_algorithms, n_runs, n_tasks = summary.results.shape
     lines = [
         f"- {n_algorithms} algorithms x {n_tasks} tasks x {n_runs} seeds",
-        "- normalized scores: 0 is uniform play, 1 the optimum",
+        "- normalized scores: 0 is uniform play (on a look before the bet: the best blind slip), 1 the "
+        "optimum",
         "- IQM: mean of the middle half of all runs of all tasks",
         "- median, mean: over tasks, of each task's mean; gap: mean shortfall below 1",
     ]
@@ -242,5 +243,5 @@ def _regret(regret: float) -> str:
 
 def _score(value: float, digits: int = 4) -> str:
     text = f"{value:.{digits}f}"
-    # a score that is not quite 1 must not print as the optimum's
-    return f"1-{1 - value:.0e}" if value < 1 - 1e-15 and float(text) == 1 else text
+    # a score that is not quite 1 must not print as the optimum's; sessions round at about 1e-14
+    return f"1-{1 - value:.0e}" if value < 1 - 1e-12 and float(text) == 1 else text
