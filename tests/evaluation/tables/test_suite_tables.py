@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 import pytest
-from suites import SEEDS, small_suite
+from suites import small_suite
 
 from niulab.evaluation.statistics import summarize
 from niulab.evaluation.statistics.intervals import Interval
