@@ -167,8 +167,7 @@ def suite_legend(summary: SuiteSummary) -> list[str]:
     n_algorithms, n_runs, n_tasks = summary.results.shape
     lines = [
         f"- {n_algorithms} algorithms x {n_tasks} tasks x {n_runs} seeds",
-        "- normalized scores: 0 is uniform play (on a look before the bet: the best blind slip), 1 the "
-        "optimum",
+        "- normalized scores: 0 is uniform play (after a look: the best blind slip), 1 the optimum",
         "- IQM: mean of the middle half of all runs of all tasks",
         "- median, mean: over tasks, of each task's mean; gap: mean shortfall below 1",
     ]
