@@ -85,10 +85,7 @@ class RunFolder:
 
     def verify_new(self) -> None:
         """Raise ConfigError if something stands here already."""
-        torn = _fresh(self.manifest_file)  # all that is left of a run killed before it began
-        if self.path.exists() and (
-            not self.path.is_dir() or any(path != torn for path in self.path.iterdir())
-        ):
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise ConfigError(
                 f"'{self.path}' exists already, and a run overwrites nothing: go on with that run "
                 "(--resume), or give this one another folder, name or seed"
@@ -219,11 +216,6 @@ def _write_json(file: Path, content: Mapping[str, Any]) -> None:
 
 def _replace(file: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
-    fresh = _fresh(file)
+    fresh = file.with_name(f".{file.name}.new")
     write_synced(fresh, content)
     fresh.replace(file)
-
-
-def _fresh(file: Path) -> Path:
-    """The name under which a file is written."""
-    return file.with_name(f".{file.name}.new")
