@@ -73,7 +73,9 @@ def stake_grid(
     Raises WagerError for limits without a stake on the required box, and for more than GRID_LIMIT
     slips.
     """
-    axes = stake_axes(rules, chip_cents=chip_cents, maximum_cents=maximum_cents)
+    axes = stake_axes(
+        rules, chip_cents=chip_cents, maximum_cents=maximum_cents, target_cents=target_cents
+    )
     most = None if target_cents is None else max(target_cents - 1, int(axes[0].needs[0]))
     return StakeGrid(axes, grid_places(rules, axes, most))
 
@@ -92,16 +94,22 @@ def box_stakes(
 
 
 def stake_axes(
-    rules: RuleSet, *, chip_cents: int | None = None, maximum_cents: int | None = None
+    rules: RuleSet,
+    *,
+    chip_cents: int | None = None,
+    maximum_cents: int | None = None,
+    target_cents: int | None = None,
 ) -> tuple[StakeAxis, ...]:
     """The axes of a sheet's boxes, the required one first, then in the sheet's order.
 
-    A box that takes no stake within the limits has an axis without stakes; raises WagerError if
-    the required one does.
+    Stakes are below the target, but for a box's least. A box that takes no stake within the limits
+    has an axis without stakes; raises WagerError if the required one does.
     """
     axes = []
     for column, (box, terms) in enumerate(rules.boxes.items()):
         stakes = box_stakes(rules, box, chip_cents=chip_cents, maximum_cents=maximum_cents)
+        if target_cents is not None:
+            stakes = stakes[: max(1, len(range(stakes.start, target_cents, stakes.step)))]
         if terms.required and not stakes:
             raise WagerError(
                 f"'{rules.name}' takes no {box} stake from {terms.minimum_cents} cents in steps of "
