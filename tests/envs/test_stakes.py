@@ -38,7 +38,7 @@ TASKS = [
 def brute_slips(settings, bankroll):
     """Slips of the task that a bankroll covers, tried one by one."""
     rules, axes = settings.rules, []
-    for box, terms in rules.boxes.items():
+    for terms in rules.boxes.values():
         most = min(terms.maximum_cents, settings.maximum_cents or bankroll, bankroll)
         chips = range(0, most + 1, settings.chip_cents)
         axes.append([c for c in chips if c >= terms.minimum_cents or not (c or terms.required)])

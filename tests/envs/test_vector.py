@@ -350,9 +350,9 @@ def test_a_step_calls_python_as_often_for_many_rows_as_for_few(env_id):
         seen, counts = [], []
         for actions in tape(n_rows, 8):
             seen.clear()
-            actions = moves(env.single_action_space, actions)
+            played = moves(env.single_action_space, actions)
             sys.setprofile(lambda *event: seen.append(event[1]))
-            env.step(actions)
+            env.step(played)
             sys.setprofile(None)
             counts.append(len(seen))
         return max(counts)
