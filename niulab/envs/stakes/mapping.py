@@ -120,9 +120,10 @@ def _nearest(axis: StakeAxis, shares: _Floats, tops: _Longs) -> _Longs:
     cents = shares * largest
     if axis.is_required:
         cents = least + shares * (largest - least)
-    places = np.floor((cents - least) / step + 0.5).astype(np.int64).clip(0)
+    places: _Longs = np.floor((cents - least) / step + 0.5).astype(np.int64).clip(0)
     if axis.is_required:
-        return np.minimum(places, np.maximum(tops, 0))
+        held: _Longs = np.minimum(places, np.maximum(tops, 0))
+        return held
     is_none: NDArray[np.bool_] = (cents < least / 2) | (tops < 0)
     return np.where(is_none, -1, np.minimum(places, tops)).astype(np.int64)
 
