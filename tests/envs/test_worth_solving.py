@@ -18,13 +18,14 @@ from niulab.engine.ranking import ranker
 from niulab.engine.settlement import settle
 from niulab.engine.wagers import exposure_cents
 from niulab.envs.settings import make_settings
+from niulab.envs.stakes.mapping import StakeMap
 from niulab.evaluation.edges.peek import peek_bounds
 from niulab.solvers.hand_values import hand_values
 from niulab.solvers.information import law_given_card
 from niulab.solvers.joint_law import joint_law
 from niulab.solvers.matchups import matchups
 from niulab.solvers.policy_law import policy_law, uniform_weights
-from niulab.solvers.values import slip_values
+from niulab.solvers.values import box_values, slip_values
 
 DOCS = Path(__file__).parents[2] / "docs" / "environments"
 WORTH = 0.1
@@ -151,6 +152,50 @@ class Programme:
         return rules | {"bold play": self.bold(), "just enough": self.just_enough()}
 
 
+class StakeProgramme(Programme):
+    """The same over all slips of the chip grid, with uniform play over vectors."""
+
+    def uniform(self):
+        shares = StakeMap(self.settings).shares(self.bankrolls).T
+        return self.value(lambda values: np.where(shares > 0, shares * values, 0).sum(0))[0]
+
+    def flats(self):
+        """Each slip as long as it can be placed, then the least; each with values of its own."""
+        size, at = len(self.bankrolls), np.arange(len(self.bankrolls))
+
+        def mean(law, after):
+            known = np.append(after, 1.0)
+            places = [np.clip(at + net // self.step, -1, size) for net in law]
+            return sum(p * known[place] for p, place in zip(law.values(), places, strict=True))
+
+        result = []
+        for law, can_place in zip(self.laws, self.can_place, strict=True):
+            after = np.zeros(size)
+            for _ in range(self.settings.n_rounds):
+                bet = np.where(can_place, mean(law, after), mean(self.laws[0], after))
+                after = np.where(self.can_place[0], bet, 0.0)
+            result.append(after[self.settings.bankroll_cents // self.step])
+        return result
+
+    def simple_rules(self):
+        flats = dict(zip(map(str, self.settings.menu), self.flats(), strict=True))
+        rules = {f"flat {slip}": value for slip, value in flats.items()}
+        return rules | {"bold play": self.bold(), "just enough": self.just_enough()}
+
+    def n_reachable(self):
+        reached = self.bankrolls == self.settings.bankroll_cents
+        total = 0
+        for _ in range(self.settings.n_rounds):
+            total += np.count_nonzero(reached)
+            after = np.zeros_like(reached)
+            for can_place, law in zip(self.can_place, self.laws, strict=True):
+                for net in law:
+                    place = np.flatnonzero(reached & can_place) + net // self.step
+                    after[place[place < len(after)]] = True
+            reached = after & self.can_place[0]
+        return int(total)
+
+
 def published(page, *numbers):
     text = (DOCS / page).read_text(encoding="utf-8")
     missing = [number for number in numbers if number not in text]
@@ -168,6 +213,25 @@ def test_session_is_a_decision():
     flat = max(value for rule, value in simple.items() if rule.startswith("flat"))
     least, bold = simple["flat single=100"], simple["bold play"]
     published("Session.md", *(f"{v:.6f}" for v in (least, uniform, flat, bold, best, optimum)))
+
+
+def test_session_stake_is_a_decision_and_its_hardness_is_published():
+    programme = StakeProgramme("niulab/SessionStake-v0", "best")
+    uniform, simple = programme.uniform(), programme.simple_rules()
+    optimum, gap = programme.first_choice()
+    best = max(simple.values())
+    assert optimum - best > WORTH * (optimum - uniform)
+    assert max(simple, key=simple.get) == "just enough"
+    assert uniform < best
+    flat = max(value for rule, value in simple.items() if rule.startswith("flat"))
+    least, bold = simple["flat single=100"], simple["bold play"]
+    figures = (f"{v:.6f}" for v in (least, uniform, flat, bold, best, optimum))
+    published("SessionStake.md", *figures, f"{(optimum - best) / (optimum - uniform):.3f}")
+    edges = box_values(programme.settings.rules).values()
+    published("SessionStake.md", *(f"{-float(box.ev):.4f}" for box in edges))
+    sd = sqrt(optimum * (1 - optimum))
+    published("SessionStake.md", f"{sd:.3f} / {gap:.4f} = {sd / gap:.0f}")
+    published("SessionStake.md", f"{programme.n_reachable():,}")
 
 
 def test_the_sessions_hardness_is_published():
