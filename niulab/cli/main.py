@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from niulab import __version__
 from niulab.cli import benchmark, demo, evaluate, hand, rules, simulate, solve, study, train
+from niulab.cli.agents import export, import_zip
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -84,6 +85,8 @@ for _name, _room in {
     "hand": hand,
     "train": train,
     "evaluate": evaluate,
+    "export": export,
+    "import": import_zip,
     "benchmark": benchmark,
     "study": study,
     "demo": demo,

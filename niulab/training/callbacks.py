@@ -216,6 +216,7 @@ class RunCallback(BaseCallback):
             seed=self.config.seed,
             steps=self.model.num_timesteps,
             scores=record,
+            config=self.config.to_json(),
             versions=package_versions(),
         )
         save_model(folder, card, self.model.policy.state_dict())

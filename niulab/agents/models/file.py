@@ -1,8 +1,13 @@
-"""Model files: a folder of ``weights.safetensors`` and ``card.json``; nothing is unpickled."""
+"""Model files: a folder of ``weights.safetensors`` and ``card.json``; nothing is unpickled.
+
+The weights say in their header which algorithm and task they are of, so that a card cannot claim
+another: several algorithms share one network.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -12,11 +17,10 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from niulab.agents.models.card import ModelCard
+from niulab.agents.models.card import CARD, ModelCard
 from niulab.errors import CheckpointError
 
 __all__ = [
-    "CARD",
     "WEIGHTS",
     "find_model",
     "load_model",
@@ -27,20 +31,36 @@ __all__ = [
 ]
 
 WEIGHTS = "weights.safetensors"
-CARD = "card.json"
 
 _OF_A_RUN = ("final", "best")
 
 
-def save_model(folder: Path, card: ModelCard, weights: Mapping[str, torch.Tensor]) -> Path:
+def save_model(
+    folder: Path, card: ModelCard, weights: Mapping[str, torch.Tensor], *, is_half: bool = False
+) -> Path:
     """Write a model, whole or not at all; a model that stood there before is replaced.
 
-    Returns the folder.
+    ``is_half`` writes numbers of 16 bits, which are read back as 32. Returns the folder.
     """
-    blob = save({name: tensor.detach().contiguous() for name, tensor in weights.items()})
+    tensors = {name: tensor.detach().contiguous() for name, tensor in weights.items()}
+    if is_half:
+        tensors = {n: t.half() if t.is_floating_point() else t for n, t in tensors.items()}
+    blob = save(tensors, _header(card))
     card = card.model_copy(update={"weights_sha256": hashlib.sha256(blob).hexdigest()})
     text = card.model_dump_json(indent=2) + "\n"
     return write_folder(folder, {WEIGHTS: blob, CARD: text.encode()})
+
+
+def _header(card: ModelCard) -> dict[str, str]:
+    """What the weights say of themselves."""
+    return {"algorithm": card.algorithm, "task": card.task, "rules_hash": card.rules_hash}
+
+
+def _read_header(blob: bytes) -> dict[str, str]:
+    """The header's words of a file that was read as safetensors; none in files of before 0.2."""
+    length = int.from_bytes(blob[:8], "little")
+    words: dict[str, str] = json.loads(blob[8 : 8 + length]).get("__metadata__", {})
+    return words
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> Path:
@@ -86,7 +106,15 @@ def load_model(path: Path) -> tuple[ModelCard, dict[str, torch.Tensor]]:
             f"the weights in '{folder}' are not those its card speaks of: the folder was changed, "
             "or copied in part; copy it again"
         )
-    return card, weights
+    said = _read_header(blob)
+    for key, claimed in _header(card).items():
+        if said.get(key, claimed) != claimed:
+            raise CheckpointError(
+                f"the card in '{folder}' claims {key} = '{claimed}', its weights are of "
+                f"{key} = '{said[key]}': copy the whole folder again, card and weights together"
+            )
+    whole = {n: t.float() if t.dtype == torch.float16 else t for n, t in weights.items()}
+    return card, whole
 
 
 def read_card(path: Path) -> ModelCard:
