@@ -124,11 +124,11 @@ def _load(file: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     if not zipfile.is_zipfile(file):
         what = "there is no such file" if not file.exists() else "it is no zip archive"
         raise CheckpointError(f"cannot read '{file}': {what}; give the model.zip that SB3 wrote")
-    params: Mapping[str, Any]
     try:
-        data, params, _ = load_from_zip_file(file, device="cpu")
+        data, found, _ = load_from_zip_file(file, device="cpu")
     except Exception as error:  # whatever the code in a pickle raises
         raise CheckpointError(f"SB3 cannot load '{file}': {error!r}") from error
+    params: Mapping[str, Any] = found
     if data is None or "policy" not in params or "policy_class" not in data:
         raise CheckpointError(f"'{file}' is no model of SB3: it holds no policy")
     return data, params["policy"]

@@ -53,7 +53,7 @@ def save_model(
 
 def _header(card: ModelCard) -> dict[str, str]:
     """What the weights say of themselves."""
-    return {"algorithm": card.algorithm, "task": card.task, "rules_hash": card.rules_hash}
+    return {"algorithm": card.algorithm, "task": card.task}
 
 
 def _read_header(blob: bytes) -> dict[str, str]:

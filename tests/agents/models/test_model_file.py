@@ -239,7 +239,7 @@ def test_a_card_cannot_claim_another_algorithm_with_the_same_network(own, claime
 
 
 def test_numbers_of_16_bits_come_back_rounded_as_32(tmp_path):
-    policy, folder = written(tmp_path / "m")
+    _, folder = written(tmp_path / "m")
     card, weights = load_model(folder)
     half = save_model(tmp_path / "half", card, weights, is_half=True)
     sizes = [(place / "weights.safetensors").stat().st_size for place in (folder, half)]
