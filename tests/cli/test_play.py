@@ -124,8 +124,18 @@ def test_what_the_bankroll_does_not_cover_is_no_bet():
     assert read_bet("leave", leaving, np.ones(11, dtype=np.bool_)) == 10
 
 
-def test_an_open_dealers_hand_is_shown_and_coached_against():
-    rules = "even-double-super-bonus"
+OPEN = """
+name = "open"
+title = "The dealer opens first and sets nothing right"
+source = "tests"
+extends = "even-double-super-bonus"
+arrangement = "as_set"
+"""
+
+
+def test_an_open_dealers_hand_is_shown_and_coached_against(tmp_path):
+    rules = str(tmp_path / "open.toml")
+    (tmp_path / "open.toml").write_text(OPEN, encoding="utf-8")
     env = NiuNiuEnv("niulab/Arrange-v0", rules=rules)
 
     def nets_of(seed):  # of every setting of one deal

@@ -10,8 +10,10 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -28,10 +30,12 @@ __all__ = [
     "save_model",
     "write_folder",
     "write_synced",
+    "writing",
 ]
 
 WEIGHTS = "weights.safetensors"
 
+_OURS = "niulab"
 _OF_A_RUN = ("final", "best")
 
 
@@ -45,7 +49,8 @@ def save_model(
     tensors = {name: tensor.detach().contiguous() for name, tensor in weights.items()}
     if is_half:
         tensors = {n: t.half() if t.is_floating_point() else t for n, t in tensors.items()}
-    blob = save(tensors, _header(card))
+    # one key: safetensors writes several in an order of chance, and equal models are equal bytes
+    blob = save(tensors, {_OURS: json.dumps(_header(card))})
     card = card.model_copy(update={"weights_sha256": hashlib.sha256(blob).hexdigest()})
     text = card.model_dump_json(indent=2) + "\n"
     return write_folder(folder, {WEIGHTS: blob, CARD: text.encode()})
@@ -56,27 +61,50 @@ def _header(card: ModelCard) -> dict[str, str]:
     return {"algorithm": card.algorithm, "task": card.task}
 
 
-def _read_header(blob: bytes) -> dict[str, str]:
+def _read_header(blob: bytes) -> dict[str, Any]:
     """The header's words of a file that was read as safetensors; none in files of before 0.2."""
     length = int.from_bytes(blob[:8], "little")
     words: dict[str, str] = json.loads(blob[8 : 8 + length]).get("__metadata__", {})
-    return words
+    try:
+        said: Any = json.loads(words.get(_OURS, "{}"))
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """Write a folder of files, whole or not at all, in place of the one that stood there."""
+    """Write a folder of files, whole or not at all, in place of the one that stood there.
+
+    Raises CheckpointError if the disk is full or the place cannot be written; what stood there
+    before is still there.
+    """
     fresh = folder.with_name(f".{folder.name}.new")
     stale = folder.with_name(f".{folder.name}.old")
-    for leftover in (fresh, stale):
-        shutil.rmtree(leftover, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    for name, content in files.items():
-        write_synced(fresh / name, content)
-    if folder.exists():
-        folder.replace(stale)
-    fresh.replace(folder)
+    with writing(folder):
+        if stale.exists() and not folder.exists():  # killed between the two renamings below
+            stale.replace(folder)
+        for leftover in (fresh, stale):
+            shutil.rmtree(leftover, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        for name, content in files.items():
+            write_synced(fresh / name, content)
+        if folder.exists():
+            folder.replace(stale)
+        fresh.replace(folder)
     shutil.rmtree(stale, ignore_errors=True)
     return folder
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Turn what the disk refuses into a CheckpointError that names the place."""
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(
+            f"cannot write '{place}': {error.strerror or error}; what was saved before is whole: "
+            "make room or mend the folder, then go on (niulab train ... --resume)"
+        ) from error
 
 
 def write_synced(file: Path, content: bytes) -> None:
