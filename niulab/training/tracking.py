@@ -1,4 +1,6 @@
-"""What TensorBoard is told: SB3's own scalars, exact scores, and one hparams record per run."""
+"""What TensorBoard is told: SB3's own scalars, exact scores beside the optimum, what each rank
+costs, which actions are played, and one hparams record per run.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from stable_baselines3.common.logger import KVWriter, Logger
 from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams
@@ -16,6 +19,14 @@ from torch.utils.tensorboard.summary import hparams
 from niulab.training.config import TrainConfig
 
 __all__ = ["Tracker"]
+
+_LAYOUT = {
+    "learning": {
+        "value beside the optimum": ["Multiline", ["eval/value", "eval/value_of_optimum"]],
+        "regret by rank": ["Multiline", ["regret_by_rank/.*"]],
+    }
+}
+"""Charts of several lines, in TensorBoard's tab of custom scalars."""
 
 
 class Tracker:
@@ -28,7 +39,10 @@ class Tracker:
     def __init__(self, folder: Path, *, resumed_at: int | None = None) -> None:
         purge = None if resumed_at is None else resumed_at + 1
         _wait_for_a_later_name(folder)
+        self._has_hparams = resumed_at is not None and _hold_hparams(folder)
         self._writer = SummaryWriter(str(folder), purge_step=purge)
+        if resumed_at is None:
+            self._writer.add_custom_scalars(_LAYOUT)
 
     def logger(self) -> Logger:
         """A logger for SB3 that writes here and prints nothing."""
@@ -41,8 +55,31 @@ class Tracker:
                 self._writer.add_scalar(f"eval/{key}", value, step)
         self._writer.flush()
 
+    def ranks(self, regrets: Mapping[str, float], step: int) -> None:
+        """What hands of each rank cost, base units per deal, as of one evaluation."""
+        for rank, regret in regrets.items():
+            self._writer.add_scalar(f"regret_by_rank/{rank}", regret, step)
+
+    def actions(self, counts: NDArray[np.int64], step: int) -> None:
+        """How often each action was played since the last time; a bar per action."""
+        numbers = np.arange(len(counts))
+        self._writer.add_histogram_raw(
+            "rollout/actions",
+            min=int(numbers[counts > 0].min(initial=0)),
+            max=int(numbers[counts > 0].max(initial=0)),
+            num=int(counts.sum()),
+            sum=float(counts @ numbers),
+            sum_squares=float(counts @ numbers**2),
+            bucket_limits=(numbers + 0.5).tolist(),
+            bucket_counts=counts.tolist(),
+            global_step=step,
+        )
+
     def hparams(self, config: TrainConfig, final: Mapping[str, Any]) -> None:
-        """The run's settings with its final scores, for TensorBoard's table of runs."""
+        """The run's settings with its final scores, for TensorBoard's table of runs.
+
+        Written once: a run that was killed after it and resumed ends with the same scores.
+        """
         metrics = {
             f"final/{key}": float(value)
             for key, value in final.items()
@@ -50,8 +87,9 @@ class Tracker:
         }
         settings = dict(_flat(config.to_json()))
         writer: Any = self._writer.file_writer  # add_hparams would open a run of its own beside
-        for summary in hparams(settings, metrics):  # type: ignore[no-untyped-call]
-            writer.add_summary(summary)
+        if not self._has_hparams:
+            for summary in hparams(settings, metrics):  # type: ignore[no-untyped-call]
+                writer.add_summary(summary)
         for key, value in metrics.items():
             self._writer.add_scalar(key, value, config.total_steps)
 
@@ -87,6 +125,12 @@ def _wait_for_a_later_name(folder: Path) -> None:
     seconds = [int(path.name.split(".")[3]) for path in folder.glob("events.out.tfevents.*")]
     while time.time() < max(seconds, default=0) + 1:
         time.sleep(0.05)
+
+
+def _hold_hparams(folder: Path) -> bool:
+    """Whether event files hold a whole hparams record, of which the last part comes last."""
+    last = b"_hparams_/session_end_info"
+    return any(last in file.read_bytes() for file in folder.glob("events.out.tfevents.*"))
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

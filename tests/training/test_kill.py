@@ -46,7 +46,7 @@ def child(folder, before, kill_after=None):
 
 
 def result(folder):
-    lines = [json.loads(line) for line in (folder / "evaluations.jsonl").open()]
+    lines = [json.loads(line) for line in (folder / "evaluations.jsonl").read_text().splitlines()]
     scores = [(line["step"], line["due"], line["scores"]) for line in lines]
     names = ("final", "best")
     return *((folder / name / "weights.safetensors").read_bytes() for name in names), scores
