@@ -99,12 +99,24 @@ main()
 """
 
 
-def test_a_limit_of_the_system_is_one_message_and_the_run_goes_on_without_it(config, tmp_path):
+@pytest.mark.parametrize("network", ["cards", "mlp"])
+def test_a_limit_of_the_system_is_one_message_and_the_run_goes_on_without_it(
+    network, config, tmp_path
+):
+    limit = "14000"  # met by the checkpoint
+    if network == "mlp":  # by the event file, which another thread writes
+        limit = "8000"
+        config = config.replaced(
+            network={"kind": "mlp", "hidden": [2]},
+            checkpoint={},
+            evaluation={"every": 32, "n_rounds": 100},
+            logging={"every": 32},
+        )
     toml, place = tmp_path / "tiny.toml", tmp_path / "run"
     toml.write_text(config.to_toml(), encoding="utf-8")
     words = ["train", str(toml), "--run-dir", str(place)]
     limited = subprocess.run(
-        [sys.executable, "-c", LIMITED, "14000", *words],
+        [sys.executable, "-c", LIMITED, limit, *words],
         capture_output=True,
         text=True,
         check=False,
