@@ -185,7 +185,7 @@ def test_a_model_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("niulab.agents.models.file.write_synced", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(CheckpointError, match="No space left on device"):
         written(folder)
     assert (folder / "weights.safetensors").read_bytes() == before
     load_agent(folder, ARRANGE)
