@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from niulab import __version__
 from niulab.cli import benchmark, demo, evaluate, hand, rules, simulate, solve, study, train
+from niulab.cli.agents import export, import_zip, play
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -84,8 +85,11 @@ for _name, _room in {
     "hand": hand,
     "train": train,
     "evaluate": evaluate,
+    "export": export,
+    "import": import_zip,
     "benchmark": benchmark,
     "study": study,
+    "play": play,
     "demo": demo,
 }.items():
     app.command(_name, epilog=_room.EXAMPLES)(_room.run)

@@ -35,6 +35,7 @@ __all__ = [
     "fitted_tables",
     "percent",
     "print_json",
+    "print_json_line",
     "print_sections",
     "progress_bar",
     "say",
@@ -59,9 +60,9 @@ def command_line() -> list[str]:
     return ["niulab", *sys.argv[1:]]
 
 
-def console() -> Console:
-    """The console on stdout."""
-    return _console(stderr=False)
+def console(*, stderr: bool = False) -> Console:
+    """The console on stdout, or on stderr."""
+    return _console(stderr=stderr)
 
 
 def _console(*, stderr: bool) -> Console:
@@ -73,6 +74,11 @@ def _console(*, stderr: bool) -> Console:
 def print_json(content: Any) -> None:
     """Print one JSON document; a number that JSON cannot hold is a bug, not output."""
     print(json.dumps(content, indent=2, allow_nan=False, default=_plain))
+
+
+def print_json_line(content: Any) -> None:
+    """Print one JSON document on one line, at once."""
+    print(json.dumps(content, allow_nan=False, default=_plain), flush=True)
 
 
 def _plain(value: object) -> object:

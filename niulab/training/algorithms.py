@@ -15,7 +15,7 @@ from niulab.errors import ConfigError
 from niulab.seeding import stream_seed
 from niulab.training.config import Dqn, TrainConfig
 
-__all__ = ["apply_schedules", "make_model"]
+__all__ = ["algorithm_class", "apply_schedules", "make_model"]
 
 _CLASSES: dict[str, type[BaseAlgorithm]] = {
     "ppo": PPO,
@@ -28,6 +28,11 @@ _OURS = {"name", "learning_rate", "ent_coef", "exploration", "adam_eps"}
 
 _SEED_MASK = (1 << 32) - 1
 """NumPy's global generator takes seeds of 32 bits."""
+
+
+def algorithm_class(name: str) -> type[BaseAlgorithm]:
+    """SB3's class of an algorithm's name."""
+    return _CLASSES[name]
 
 
 def make_model(config: TrainConfig, env: VecEnv) -> BaseAlgorithm:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
@@ -23,7 +24,7 @@ from niulab.agents.models.file import save_model
 from niulab.agents.models.sb3 import agent_of
 from niulab.errors import ConfigError, OutOfBudgetError
 from niulab.evaluation.benchmark import score_agent
-from niulab.evaluation.score import Score
+from niulab.evaluation.score import ArrangementScore, Score
 from niulab.training.algorithms import apply_schedules
 from niulab.training.checkpoint import prune_checkpoints, write_checkpoint
 from niulab.training.config import TrainConfig
@@ -86,6 +87,7 @@ class RunCallback(BaseCallback):
         self._max_cpu_seconds = max_cpu_seconds
         self._boundary = 0
         self._best: float | None = None
+        self._played = np.zeros(config.settings.n_actions, dtype=np.int64)
 
     def resume(self, step: int, notes: Mapping[str, Any]) -> None:
         """Go on from a checkpoint's step and notes."""
@@ -106,6 +108,9 @@ class RunCallback(BaseCallback):
 
     def _on_step(self) -> bool:
         self._bar.advance_to(self.model.num_timesteps)
+        actions = self.locals["actions"]
+        if actions.ndim == 1:  # numbers of actions, not stakes
+            self._played += np.bincount(actions, minlength=len(self._played))
         return True
 
     def _on_rollout_end(self) -> None:
@@ -148,6 +153,9 @@ class RunCallback(BaseCallback):
     def _log(self) -> None:
         model: Any = self.model
         model.dump_logs()
+        if self._played.any():
+            self._tracker.actions(self._played, model.num_timesteps)
+            self._played[:] = 0
 
     def _evaluate(self, step: int, due: list[int]) -> None:
         """Score the policy, note it everywhere, and keep the model if none was better."""
@@ -174,6 +182,9 @@ class RunCallback(BaseCallback):
         )
         optimum = score.bounds.optimum
         line = {} if optimum is None else {"value_of_optimum": float(optimum)}
+        if isinstance(score, ArrangementScore):
+            regrets = {rank: float(r.regret) for rank, r in score.regret_by_rank.items()}
+            self._tracker.ranks(regrets, step)
         self._tracker.scores(record | line, step)
         merit = (
             record["value"] if record["normalized_score"] is None else record["normalized_score"]
@@ -216,6 +227,7 @@ class RunCallback(BaseCallback):
             seed=self.config.seed,
             steps=self.model.num_timesteps,
             scores=record,
+            config=self.config.to_json(),
             versions=package_versions(),
         )
         save_model(folder, card, self.model.policy.state_dict())

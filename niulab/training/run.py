@@ -97,7 +97,7 @@ def _run(
         notes = restore(checkpoint, model, env)
         step = model.num_timesteps
     if resume:
-        folder.add_leg(step, command)
+        folder.add_leg(step, config, command)
         folder.drop_evaluations_after(step)
     else:
         folder.create(config, command)

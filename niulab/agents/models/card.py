@@ -15,6 +15,7 @@ from niulab.envs.settings import EnvSettings, make_settings
 from niulab.errors import CheckpointError, ConfigError
 
 __all__ = [
+    "CARD",
     "Algorithm",
     "CardNetwork",
     "MlpNetwork",
@@ -23,6 +24,9 @@ __all__ = [
     "verify_fits",
     "verify_network",
 ]
+
+CARD = "card.json"
+"""The file's name in a model's folder."""
 
 Algorithm = Literal["ppo", "a2c", "maskable_ppo", "dqn"]
 Activation = Literal["sine", "relu", "silu", "tanh"]
@@ -66,7 +70,8 @@ class ModelCard(_Strict):
     """The JSON beside the weights.
 
     settings: the keywords of the environment, as ``EnvSettings.to_json`` gives them. encoding: name
-    with version. weights_sha256: of the file of weights. scores: the last evaluation's record.
+    with version. weights_sha256: of the file of weights. scores: the last evaluation's record, or
+    a published model's whole exact score. config: of the run that trained it, if one did.
     """
 
     format: Literal["niulab-model-v1"] = "niulab-model-v1"
@@ -82,6 +87,7 @@ class ModelCard(_Strict):
     seed: int
     steps: int
     scores: dict[str, Any] = Field(default_factory=dict)
+    config: dict[str, Any] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     weights_sha256: str = ""
 
@@ -96,6 +102,7 @@ class ModelCard(_Strict):
         seed: int,
         steps: int,
         scores: Mapping[str, Any] | None = None,
+        config: Mapping[str, Any] | None = None,
         versions: Mapping[str, str] | None = None,
     ) -> ModelCard:
         """The card of a model trained on a task."""
@@ -113,6 +120,7 @@ class ModelCard(_Strict):
             seed=seed,
             steps=steps,
             scores=dict(scores or {}),
+            config=dict(config or {}),
             versions=dict(versions or {}),
         )
 

@@ -185,7 +185,7 @@ def test_a_model_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("niulab.agents.models.file.write_synced", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(CheckpointError, match="No space left on device"):
         written(folder)
     assert (folder / "weights.safetensors").read_bytes() == before
     load_agent(folder, ARRANGE)
@@ -226,3 +226,24 @@ def test_a_card_of_impossible_settings_is_refused(settings, tmp_path):
     with pytest.raises(CheckpointError, match="cannot be made by this version") as error:
         load_agent(folder, ARRANGE)
     assert "pydantic" not in str(error.value)
+
+
+@pytest.mark.parametrize(("own", "claimed"), [("ppo", "a2c"), ("a2c", "maskable_ppo")])
+def test_a_card_cannot_claim_another_algorithm_with_the_same_network(own, claimed, tmp_path):
+    _, folder = written(tmp_path / "m", algorithm=own)
+    card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps(card | {"algorithm": claimed}))
+    message = f"claims algorithm = '{claimed}', its weights are of algorithm = '{own}'"
+    with pytest.raises(CheckpointError, match=message):
+        load_agent(folder, ARRANGE)
+
+
+def test_numbers_of_16_bits_come_back_rounded_as_32(tmp_path):
+    _, folder = written(tmp_path / "m")
+    card, weights = load_model(folder)
+    half = save_model(tmp_path / "half", card, weights, is_half=True)
+    sizes = [(place / "weights.safetensors").stat().st_size for place in (folder, half)]
+    assert sizes[1] < 0.65 * sizes[0]
+    _, read = load_model(half)
+    assert all(torch.equal(read[name], weights[name].half().float()) for name in weights)
+    load_agent(half, ARRANGE)
