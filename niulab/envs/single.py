@@ -24,7 +24,7 @@ from niulab.envs.settings import EnvSettings, make_settings
 from niulab.errors import ConfigError
 from niulab.seeding import entropy_seed
 
-__all__ = ["NamedTruncation", "NiuNiuEnv"]
+__all__ = ["NamedTruncation", "NiuNiuEnv", "read_action"]
 
 _STATE_VERSION = 1
 _SEED_MASK = (1 << 64) - 1
@@ -98,7 +98,7 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         if state is None or state.phase == ENDED:
             when = "before the first reset()" if state is None else "after the end of the episode"
             raise ResetNeeded(f"step() {when}: call reset()")
-        self._state, self._last = self.core.step(state, _read_action(action))
+        self._state, self._last = self.core.step(state, read_action(action))
         if self.render_mode == "human":
             self.render()
         has_ended = self._last.end is not None
@@ -205,8 +205,8 @@ def _settlement_info(ruling: Ruling, dealer: Hand) -> dict[str, Any]:
     return info
 
 
-def _read_action(action: Any) -> int:
-    """A whole number, whatever wraps it; one-element arrays and floats are none."""
+def read_action(action: Any) -> int:
+    """An action as a plain int, whatever wraps it; one-element arrays and floats are none."""
     try:
         return operator.index(action)
     except TypeError:
