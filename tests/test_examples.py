@@ -43,7 +43,7 @@ def share_of_niu_found(agent):
 
 
 def test_ppo_learns_to_set_hands(ppo):
-    words = ["--total-steps", "131072", "--seed", "1"]
+    words = ["--total-steps", "65536", "--batch-size", "2048", "--seed", "1"]
     untrained = share_of_niu_found(ppo.Agent("cards"))
     assert untrained < 0.4
     assert share_of_niu_found(ppo.train(ppo.read_args(words))) > 0.95
