@@ -92,16 +92,17 @@ def measure_training(meter: Meter, *, is_short: bool = False) -> Training:
     ):
         config = read_train(CONFIG, overrides=changes)
         for name, make, n_steps in (
-            (native, lambda c=config: _native(c), 8 * config.rollout_steps),
-            (dummy, lambda c=config: _dummy(c), 4096),
+            (native, lambda c=config: _native(c), repeats * 4 * config.rollout_steps),
+            (dummy, lambda c=config: _dummy(c), repeats * 2048),
         ):
             done = [_loop(make, n_steps) for _ in range(repeats)]
             rates[name] = meter.given(name, [rate for rate, _ in done], unit="steps")
             shares[name] = sorted(share for _, share in done)[repeats // 2]
     ratio = rates[SMALL_NATIVE].value / rates[SMALL_DUMMY].value
     meter.given(RATIO, [ratio], unit="times")
-    budget = 10.0 if is_short else 120.0
-    learned = [_of_config("ppo_arrange"), _of_config(CONFIG), _of_defaults(budget)]
+    changes = ("total_steps=16_384",) if is_short else ()
+    learned = [_of_config(name, changes) for name in ("ppo_arrange", CONFIG)]
+    learned.append(_of_defaults(5.0 if is_short else 120.0))
     return Training(shares, learned)
 
 
@@ -145,9 +146,9 @@ def _dummy(config: TrainConfig) -> Any:
     )
 
 
-def _of_config(name: str) -> Learned:
+def _of_config(name: str, changes: tuple[str, ...]) -> Learned:
     """A shipped config, scored exactly every 50,000 steps; scoring takes no time of its clock."""
-    config = read_train(name, overrides=("evaluation.every=50_000",))
+    config = read_train(name, overrides=("evaluation.every=50_000", *changes))
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         train(config, run, progress=False)
