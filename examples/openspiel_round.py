@@ -114,6 +114,24 @@ class RoundGame(pyspiel.Game):
     def new_initial_state(self) -> RoundState:
         return RoundState(self)
 
+    def make_py_observer(self, iig_obs_type: object = None, params: object = None) -> Words:
+        return Words()
+
+
+class Words:
+    """OpenSpiel's observer of a state, in words only."""
+
+    tensor = None
+
+    def __init__(self) -> None:
+        self.dict: dict[str, object] = {}
+
+    def set_from(self, state: RoundState, player: int) -> None:
+        """There is no tensor to be filled."""
+
+    def string_from(self, state: RoundState, player: int) -> str:
+        return state.information_state_string(player)
+
 
 class RoundState(pyspiel.State):
     """Where the round stands: what was bet, dealt and set so far."""
