@@ -16,6 +16,7 @@ __all__ = ["contradictions"]
 def contradictions(settings: EnvSettings) -> Iterable[str]:
     """Mistakes of settings that are each right on their own."""
     yield from _of_money(settings)
+    yield from _of_stakes(settings)
     if settings.reward == "expected":
         if settings.objective != "profit":
             yield (
@@ -38,6 +39,27 @@ def contradictions(settings: EnvSettings) -> Iterable[str]:
         yield "encoding='ids' shows cards, decisions='bet' sees none: use encoding='flags'"
     if settings.point_flags and settings.encoding == "ids":
         yield "point_flags adds flags to cards, encoding='ids' has no flags"
+
+
+def _of_stakes(settings: EnvSettings) -> Iterable[str]:
+    if settings.stakes == "menu":
+        for key in ("chip_cents", "maximum_cents"):
+            if getattr(settings, key) is not None:
+                yield f"{key} limits continuous stakes: give stakes='continuous', or another menu"
+        return
+    if settings.decisions != "bet":
+        yield (
+            "stakes='continuous' is one vector a round: it needs decisions='bet', not "
+            f"'{settings.decisions}'"
+        )
+    if settings.bankroll_cents is None:
+        yield "stakes='continuous' are shares of what the chips cover: give bankroll_cents"
+    if settings.can_leave:
+        yield "can_leave is one more action beside a menu: stakes='continuous' has none"
+    if settings.channel is not None:
+        yield "channel shows a card before a bet from a menu: choose stakes='menu'"
+    if settings.mask == "observation":
+        yield "mask='observation' shows which actions are legal, all stakes are: choose 'info'"
 
 
 def _of_money(settings: EnvSettings) -> Iterable[str]:

@@ -24,6 +24,16 @@ PRESETS: dict[str, dict[str, Any]] = {
         "target_cents": 4_000,
         "n_rounds": 6,
     },
+    "niulab/SessionStake-v0": {
+        "decisions": "bet",
+        "stakes": "continuous",
+        "chip_cents": 100,
+        "maximum_cents": 1_000,
+        "objective": "target",
+        "bankroll_cents": 2_000,
+        "target_cents": 4_000,
+        "n_rounds": 6,
+    },
     "niulab/Peek-v0": {
         "decisions": "bet",
         "channel": {"position": "own", "shows": "rank", "see_rate": 1.0, "noise": 0.0},

@@ -13,6 +13,7 @@ ENV_IDS = (
     "niulab/ArrangeHK-v0",
     "niulab/Table-v0",
     "niulab/Session-v0",
+    "niulab/SessionStake-v0",
     "niulab/Peek-v0",
 )
 """Every id, the flagship first."""

@@ -40,6 +40,9 @@ def _lines(
     if state.phase == BETTING:
         if settings.channel is not None:
             yield f"  seen of the {settings.channel.position} first card: {seen}"
+        if settings.stakes == "continuous":
+            yield "  stakes from -1 to 1 on " + ", ".join(settings.rules.boxes)
+            return
         slips = (f"{index}: {slip}" for index, slip in enumerate(settings.menu[:10]))
         yield "  menu " + "  ".join(slips) + (" ..." if len(settings.menu) > 10 else "")
     elif last is None or last.end is None:

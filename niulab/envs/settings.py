@@ -13,6 +13,7 @@ from niulab.engine.wagers import Slip, least_slip, verify_slip
 from niulab.envs.contradictions import contradictions
 from niulab.envs.menus import default_menu, grid_menu
 from niulab.envs.presets import PRESETS
+from niulab.envs.stakes.grid import stake_grid
 from niulab.errors import ConfigError, RulesError, WagerError, nearest
 from niulab.solvers.channels import Channel
 
@@ -29,6 +30,7 @@ Observation = Literal["float32", "uint8"]
 EncodingName = Literal["flags", "ids"]
 Illegal = Literal["replace", "raise"]
 MaskPlace = Literal["info", "observation"]
+Stakes = Literal["menu", "continuous"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "decisions": get_args(Decisions),
@@ -39,6 +41,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "encoding": get_args(EncodingName),
     "illegal": get_args(Illegal),
     "mask": get_args(MaskPlace),
+    "stakes": get_args(Stakes),
 }
 _FLAGS = ("can_leave", "point_flags")
 
@@ -55,7 +58,10 @@ class EnvSettings:
     the table. card_order: of the shown hand. observation, encoding, point_flags: see ``encoding``.
     illegal: whether a masked action is replaced by action 0 or refused. mask: where it is handed
     out; with "observation" the space is a Dict of "observation" and "action_mask". channel: what is
-    seen of one card before the bet, None for nothing.
+    seen of one card before the bet, None for nothing. stakes: an index into the menu, or a number
+    for each box ("continuous", see ``stakes.mapping``); the menu then holds every slip that these
+    can come to, on chips of ``chip_cents`` and at most ``maximum_cents`` on a box (None: the
+    sheet's).
     """
 
     rules: RuleSet
@@ -75,6 +81,9 @@ class EnvSettings:
     illegal: Illegal = "replace"
     mask: MaskPlace = "info"
     channel: Channel | None = None
+    stakes: Stakes = "menu"
+    chip_cents: int | None = None
+    maximum_cents: int | None = None
 
     @property
     def bets(self) -> bool:
@@ -103,7 +112,10 @@ class EnvSettings:
 
     @property
     def n_actions(self) -> int:
-        """Size of the action space; the two phases share their indices."""
+        """Number of actions by index; the two phases share their indices.
+
+        Under continuous stakes the indices are those of the slips that vectors are mapped to.
+        """
         n_bets = len(self.menu) + self.can_leave if self.bets else 0
         return max(n_bets, N_SETTINGS if self.sets_hand else 0)
 
@@ -119,13 +131,15 @@ class EnvSettings:
         is_shipped = (
             self.rules.name in shipped_names() and load_rules(self.rules.name) == self.rules
         )
+        if self.channel is not None:
+            result["channel"] = self.channel.to_json()
         result["rules"] = self.rules.name if is_shipped else self.rules.model_dump(mode="json")
+        if self.stakes == "continuous":
+            return result
         if self.bets:
             result["menu"] = [str(slip) for slip in self.menu]
         else:
             result["slip"] = str(self.slip)
-        if self.channel is not None:
-            result["channel"] = self.channel.to_json()
         return result
 
 
@@ -157,7 +171,10 @@ def make_settings(
     if rules is not None:
         values["rules"] = rules
         try:
-            values["menu"] = _read_menu(rules, values["decisions"], slip, menu, mistakes)
+            if values["stakes"] == "continuous":
+                values["menu"] = _stake_grid(rules, values, slip, menu, mistakes)
+            else:
+                values["menu"] = _read_menu(rules, values["decisions"], slip, menu, mistakes)
         except WagerError as error:  # a sheet whose required box takes no stake at all
             mistakes.append(f"rules: {error}")
     if mistakes:
@@ -171,6 +188,8 @@ def make_settings(
 def _values_of(preset: str | EnvSettings) -> dict[str, Any]:
     if isinstance(preset, EnvSettings):
         values = {field.name: getattr(preset, field.name) for field in fields(EnvSettings)}
+        if preset.stakes == "continuous":  # its menu follows from the rest
+            return values | {"menu": None, "slip": None}
         key, other = ("menu", "slip") if preset.bets else ("slip", "menu")
         return values | {key: preset.menu if preset.bets else preset.slip, other: None}
     if preset not in PRESETS:
@@ -193,7 +212,7 @@ def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
     for key in _FLAGS:
         if not isinstance(values[key], bool):
             yield f"{key} is True or False, got {values[key]!r}"
-    for key in ("bankroll_cents", "target_cents", "n_rounds"):
+    for key in ("bankroll_cents", "target_cents", "n_rounds", "chip_cents", "maximum_cents"):
         value = values[key]
         if value is not None and (type(value) is not int or value < 1):
             yield f"{key} is a whole number of at least 1, or None, got {value!r}"
@@ -273,6 +292,25 @@ def _read_menu(
     if len(set(slips)) < len(slips):
         mistakes.append("menu holds a slip twice")
     return slips
+
+
+def _stake_grid(
+    rules: RuleSet, values: Mapping[str, Any], slip: Any, menu: Any, mistakes: list[str]
+) -> tuple[Slip, ...]:
+    """Every slip that continuous stakes can come to; () for limits that are no numbers."""
+    if slip is not None or menu is not None:
+        mistakes.append(
+            "stakes='continuous' chooses among all slips the chips cover: leave slip and menu out, "
+            "or give stakes='menu'"
+        )
+    limits = {key: values[key] for key in ("chip_cents", "maximum_cents", "target_cents")}
+    if any(value is not None and type(value) is not int for value in limits.values()):
+        return ()  # reported by ``_mistaken_values``
+    try:
+        return stake_grid(rules, **limits).slips()
+    except WagerError as error:
+        mistakes.append(f"stakes='continuous': {error}")
+        return ()
 
 
 def _read_slips(

@@ -21,6 +21,8 @@ from niulab.envs.render import render_text
 from niulab.envs.seat.core import Core, Hand, State, Transition, read_deal
 from niulab.envs.seat.referee import Ruling
 from niulab.envs.settings import EnvSettings, make_settings
+from niulab.envs.stakes.mapping import StakeMap, read_vectors
+from niulab.envs.stakes.space import action_space
 from niulab.errors import ConfigError
 from niulab.seeding import entropy_seed
 
@@ -54,7 +56,9 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         self.settings = make_settings(preset, **keywords)
         self.render_mode = render_mode
         self.core = Core(self.settings)
-        self.action_space = spaces.Discrete(self.settings.n_actions)
+        self.action_space = action_space(self.settings)
+        is_continuous = self.settings.stakes == "continuous"
+        self._stakes = StakeMap(self.settings) if is_continuous else None
         self.observation_space: spaces.Space[Any] = self.encoding.space
         if self.settings.mask == "observation":
             mask = spaces.MultiBinary(self.settings.n_actions)
@@ -93,19 +97,25 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play one action; raises InvalidAction for what is no whole number of the space."""
+        """Play one action; raises InvalidAction for what is no whole number of the space, and under
+        continuous stakes for what is no vector of numbers.
+        """
         state = self._state
         if state is None or state.phase == ENDED:
             when = "before the first reset()" if state is None else "after the end of the episode"
             raise ResetNeeded(f"step() {when}: call reset()")
-        self._state, self._last = self.core.step(state, _read_action(action))
+        self._state, self._last = self.core.step(state, self._read(action))
         if self.render_mode == "human":
             self.render()
         has_ended = self._last.end is not None
         return self._observation(), self._last.reward, has_ended, False, self._info()
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Legal actions, bool (n_actions,), under the name sb3-contrib asks for."""
+        """Legal actions, bool (n_actions,), under the name sb3-contrib asks for.
+
+        Under continuous stakes no vector is masked: these are the slips of the menu that the chips
+        cover.
+        """
         return self.core.mask(self._now())
 
     def render(self) -> str | None:
@@ -148,6 +158,14 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         self.np_random.bit_generator.state = state["np_random"]
         return self._observation(), self._info()
 
+    def _read(self, action: Any) -> int:
+        """The index of an action."""
+        if self._stakes is None:
+            return _read_action(action)
+        vectors = read_vectors([action], 1, self._stakes.n_boxes)
+        bankroll = np.array([self._now().bankroll_cents])
+        return int(self._stakes.slips(vectors, bankroll)[0])
+
     def _now(self) -> State:
         if self._state is None:
             raise ResetNeeded("there is no state before the first reset(): call it first")
@@ -166,8 +184,10 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
     def _info(self) -> dict[str, Any]:
         state, last = self._now(), self._last
         left = -1 if state.rounds_left is None else state.rounds_left
-        info: dict[str, Any] = {
-            "action_mask": self.core.legal(state).numbers.copy(),
+        info: dict[str, Any] = {}
+        if self._stakes is None:
+            info["action_mask"] = self.core.legal(state).numbers.copy()
+        info |= {
             "bankroll_cents": _int64(state.bankroll_cents),
             "last_net_cents": _int64(state.last_net_cents),
             "rounds_left": _int64(left),

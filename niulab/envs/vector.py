@@ -23,6 +23,8 @@ from niulab.envs.rows.options import read_actions, read_options, read_seeds, row
 from niulab.envs.rows.round_infos import RoundInfos
 from niulab.envs.rows.table import LIMIT, Moves, Rows, Table, some_rows
 from niulab.envs.settings import EnvSettings, make_settings
+from niulab.envs.stakes.mapping import StakeMap, read_vectors
+from niulab.envs.stakes.space import action_space
 from niulab.errors import ConfigError, nearest
 from niulab.seeding import entropy_seed
 
@@ -63,7 +65,9 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self.metadata = {**type(self).metadata, "autoreset_mode": mode}
         self.encoding = Encoding(self.settings)
         n_actions = self.settings.n_actions
-        self.single_action_space = spaces.Discrete(n_actions)
+        self.single_action_space = action_space(self.settings)
+        is_continuous = self.settings.stakes == "continuous"
+        self._stakes = StakeMap(self.settings) if is_continuous else None
         self.single_observation_space: spaces.Space[Any] = self.encoding.space
         if self.settings.mask == "observation":
             self.single_observation_space = spaces.Dict(
@@ -151,7 +155,12 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return self._observe(), moves.rewards, terminated, truncated, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Legal actions, bool (n, n_actions), under the name sb3-contrib asks for."""
+        """Legal actions, bool (n, n_actions), under the name sb3-contrib asks for.
+
+        Under continuous stakes: the slips of the menu that each row's chips cover.
+        """
+        if self._stakes is not None:
+            return self._table.covered()
         return self._table.masks.copy() if self.copy else self._table.masks
 
     # ------------------------------------------------------------ state
@@ -202,6 +211,8 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 f"rows {np.flatnonzero(self._is_done)[:10].tolist()} have ended and nothing resets "
                 "them in mode Disabled: call reset(options={'reset_mask': terminated | truncated})"
             )
+        if self._stakes is not None:
+            return self._read_stakes(actions, self._stakes), None
         chosen, masked = read_actions(
             actions,
             n_actions=self.settings.n_actions,
@@ -221,6 +232,15 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         is_illegal = np.zeros(self.num_envs, dtype=np.bool_)
         is_illegal[masked] = True
         return chosen, is_illegal
+
+    def _read_stakes(self, actions: Any, stakes: StakeMap) -> NDArray[np.int64]:
+        """Slips to play; what rows that wait for their reset were given may be any numbers."""
+        given = np.asarray(actions)
+        if self._is_done.any() and given.shape[:1] == (self.num_envs,):
+            given = given.copy()
+            given[self._is_done] = 0
+        vectors = read_vectors(given, self.num_envs, stakes.n_boxes)
+        return stakes.slips(vectors, self._table.bankrolls)
 
     def _open_next(self, rows: Rows) -> None:
         self._table.rounds[rows] += 1

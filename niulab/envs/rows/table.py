@@ -66,7 +66,7 @@ class Table:
     slips int64 (-1 before the bet), hands and dealers uint8 (n, 5), bankrolls, rounds_left (-1
     without a deadline), last_nets and n_steps int64; forced uint8 (n, 2, 5) hands to be dealt
     first in each episode of the rows that are ``is_forced``, and still to come in those that are
-    ``is_pending``. masks: bool (n, n_actions), the legal actions. signals: int64 (n,), what the
+    ``is_pending``. masks: bool (n, n_actions), the legal actions, or (n, 0) under continuous stakes. signals: int64 (n,), what the
     channel shows of the round at hand; no part of the state, from which it follows.
     """
 
@@ -102,7 +102,9 @@ class Table:
         self.forced = np.full((n, 2, 5), NO_CARD, dtype=np.uint8)
         self.is_forced = np.zeros(n, dtype=np.bool_)
         self.is_pending = np.zeros(n, dtype=np.bool_)
-        self.masks = np.ones((n, settings.n_actions), dtype=np.bool_)
+        self._has_masks = settings.stakes == "menu"
+        width = settings.n_actions if self._has_masks else 0
+        self.masks = np.ones((n, width), dtype=np.bool_)
         channel = settings.channel
         self._channel = None if channel is None else Signals(settings.rules, channel)
         self.signals = np.zeros(n, dtype=np.int64)
@@ -190,7 +192,14 @@ class Table:
 
     def refresh_masks(self) -> None:
         """Bring ``masks`` up to date, in place."""
-        self._legal.write(self.phases, self.bankrolls, self.masks)
+        if self._has_masks:
+            self._legal.write(self.phases, self.bankrolls, self.masks)
+
+    def covered(self) -> NDArray[np.bool_]:
+        """The legal actions by index, bool (n, n_actions), fresh."""
+        masks = np.ones((self.n, self.settings.n_actions), dtype=np.bool_)
+        self._legal.write(self.phases, self.bankrolls, masks)
+        return masks
 
     def to_json(self) -> dict[str, list[Any]]:
         """The state as JSON can hold it."""
