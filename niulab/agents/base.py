@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Actions",
     "Agent",
+    "Answers",
     "CallableAgent",
     "FiniteMemoryBettor",
     "HandSetter",
@@ -31,11 +32,14 @@ __all__ = [
     "SamplingAgent",
     "StochasticAgent",
     "as_actions",
+    "as_answers",
 ]
 
 Observations = NDArray[Any]
 Masks = NDArray[np.bool_]
 Actions = NDArray[np.int64]
+Answers = NDArray[Any]
+"""Actions, or under continuous stakes vectors: floats (n, n_boxes)."""
 Infos = Mapping[str, Any]
 
 
@@ -46,7 +50,8 @@ class Agent(Protocol):
     observations: (n, ...) as the environment encodes them. masks: bool (n, n_actions), True where
     legal. infos: the environment's info of these rows, possibly empty. state: whatever
     ``initial_state(n)`` or the last ``act`` returned. rng: the only source of chance an agent may
-    use. ``act`` returns int64 (n,) and the next state.
+    use. ``act`` returns int64 (n,), or vectors (n, n_boxes) where stakes are continuous, and the
+    next state; masks then say which slips of the menu the chips cover.
     """
 
     @property
@@ -61,7 +66,7 @@ class Agent(Protocol):
         infos: Infos,
         state: Any,
         rng: np.random.Generator,
-    ) -> tuple[Actions, Any]: ...
+    ) -> tuple[Answers, Any]: ...
 
 
 @runtime_checkable
@@ -117,13 +122,13 @@ class CallableAgent:
         infos: Infos,
         state: Any,
         rng: np.random.Generator,
-    ) -> tuple[Actions, Any]:
+    ) -> tuple[Answers, Any]:
         answer = (
             self._function(observations, masks)
             if self._wants_masks
             else self._function(observations)
         )
-        return as_actions(answer, len(observations), self.name), state
+        return as_answers(answer, len(observations), self.name), state
 
 
 class PredictAgent:
@@ -150,7 +155,7 @@ class PredictAgent:
         infos: Infos,
         state: Any,
         rng: np.random.Generator,
-    ) -> tuple[Actions, Any]:
+    ) -> tuple[Answers, Any]:
         words: dict[str, Any] = {}
         if "deterministic" in self._known:
             words["deterministic"] = self._deterministic
@@ -170,7 +175,7 @@ class PredictAgent:
                 f"type {observations.dtype} ({error}): evaluate it on the task it was trained on"
             ) from error
         actions, state = answer if isinstance(answer, tuple) else (answer, None)
-        return as_actions(actions, len(observations), self.name), state
+        return as_answers(actions, len(observations), self.name), state
 
 
 class SamplingAgent:
@@ -190,7 +195,7 @@ class SamplingAgent:
         infos: Infos,
         state: Any,
         rng: np.random.Generator,
-    ) -> tuple[Actions, Any]:
+    ) -> tuple[Answers, Any]:
         ladder = self.probabilities(observations, masks).cumsum(axis=1)
         keys = rng.random(len(ladder)) * ladder[:, -1]
         return (keys[:, None] >= ladder).sum(axis=1).clip(max=ladder.shape[1] - 1), state
@@ -213,6 +218,17 @@ def as_actions(answer: Any, n: int, name: str) -> Actions:
             f"{actions.dtype}: return one integer action per row, shape ({n},)"
         )
     return actions.astype(np.int64)
+
+
+def as_answers(answer: Any, n: int, name: str) -> Answers:
+    """``as_actions``, but vectors of numbers, float (n, boxes), pass as they are.
+
+    Whether the task asks for vectors is known to who reads the answers.
+    """
+    given = np.asarray(answer)
+    if given.ndim == 2 and len(given) == n and np.issubdtype(given.dtype, np.floating):
+        return given
+    return as_actions(given, n, name)
 
 
 def _n_positional(function: Callable[..., Any]) -> int:

@@ -27,6 +27,7 @@ from niulab.agents.baselines import (
 from niulab.agents.betting.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
 from niulab.agents.betting.peeker import OptimalPeeker
 from niulab.agents.betting.solver import OptimalBettor
+from niulab.agents.betting.staker import RandomStaker, staked
 from niulab.agents.by_hand import TableAgent, read_table
 from niulab.agents.systems.bettor import SystemBettor
 from niulab.agents.systems.catalog import make_system, system_names
@@ -45,7 +46,7 @@ SETTERS: dict[str, Callable[[EnvSettings], Agent]] = {
 """Agents that set a hand, from worst to best."""
 
 BETTORS: dict[str, Callable[[EnvSettings], Agent]] = {
-    "random": RandomAgent,
+    "random": lambda s: RandomAgent() if s.stakes == "menu" else RandomStaker(s),
     "least-slip": lambda _: LeastSlipBettor(),
     "optimal": lambda s: OptimalBettor(s) if s.channel is None else OptimalPeeker(s),
 }
@@ -115,6 +116,13 @@ def _setter(name: str, settings: EnvSettings) -> Agent:
 
 
 def _bettor(name: str, settings: EnvSettings) -> Agent:
+    if name == "random":
+        return BETTORS[name](settings)
+    return staked(_index_bettor(name, settings), settings)
+
+
+def _index_bettor(name: str, settings: EnvSettings) -> Agent:
+    """A bettor that chooses slips of the menu by index."""
     if name.startswith(_FLAT):
         return flat_bettor(name.removeprefix(_FLAT), settings)
     if name.startswith(_SYSTEM):

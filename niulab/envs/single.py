@@ -162,7 +162,7 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         """The index of an action."""
         if self._stakes is None:
             return _read_action(action)
-        vectors = read_vectors([action], 1, self._stakes.n_boxes)
+        vectors = read_vectors(action, (self._stakes.n_boxes,))[None]
         bankroll = np.array([self._now().bankroll_cents])
         return int(self._stakes.slips(vectors, bankroll)[0])
 

@@ -239,7 +239,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         if self._is_done.any() and given.shape[:1] == (self.num_envs,):
             given = given.copy()
             given[self._is_done] = 0
-        vectors = read_vectors(given, self.num_envs, stakes.n_boxes)
+        vectors = read_vectors(given, (self.num_envs, stakes.n_boxes))
         return stakes.slips(vectors, self._table.bankrolls)
 
     def _open_next(self, rows: Rows) -> None:

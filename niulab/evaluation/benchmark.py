@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from niulab.agents.base import Agent, SamplingAgent, StochasticAgent
+from niulab.agents.betting.staker import staked
 from niulab.agents.registry import as_agent, make_agent
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.evaluation.config import BenchmarkConfig
@@ -244,7 +245,7 @@ def _row(
     if score.is_exact and config.rounds:
         agent = entrant.agent
         if score.source == "probabilities" and isinstance(agent, StochasticAgent):
-            agent = SamplingAgent(agent)
+            agent = staked(SamplingAgent(agent), config.settings)
         check = simulate(agent, config.settings, n_rounds=n_rounds, **words).estimate
     seconds = time.perf_counter() - began
     return LeagueRow(entrant.name, entrant.origin, entrant.seed, score, check, seconds)

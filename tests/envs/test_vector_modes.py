@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
-from rows import ROWS, assert_same, row_of
+from rows import ROWS, assert_same, moves, row_of
 from strategies import overlay
 
 from niulab.envs.registration import ENV_IDS
@@ -81,13 +81,13 @@ TASKS = {
 def tape(env, n_steps, seed=0):
     """Actions of which about a third are masked ones."""
     rng = np.random.default_rng(seed)
-    n, n_actions = env.num_envs, env.single_action_space.n
+    n, n_actions = env.num_envs, env.unwrapped.settings.n_actions
     for step in range(n_steps):
         actions = rng.integers(0, n_actions, n)
         if step % 3:
             scores = np.where(env.action_masks(), rng.random((n, n_actions)), -1.0)
             actions = scores.argmax(axis=1)
-        yield actions
+        yield moves(env.single_action_space, actions)
 
 
 def observation_of(observations, row):

@@ -66,8 +66,9 @@ class Table:
     slips int64 (-1 before the bet), hands and dealers uint8 (n, 5), bankrolls, rounds_left (-1
     without a deadline), last_nets and n_steps int64; forced uint8 (n, 2, 5) hands to be dealt
     first in each episode of the rows that are ``is_forced``, and still to come in those that are
-    ``is_pending``. masks: bool (n, n_actions), the legal actions, or (n, 0) under continuous stakes. signals: int64 (n,), what the
-    channel shows of the round at hand; no part of the state, from which it follows.
+    ``is_pending``. masks: bool (n, n_actions), the legal actions, or (n, 0) under continuous
+    stakes. signals: int64 (n,), what the channel shows of the round at hand; no part of the state,
+    from which it follows.
     """
 
     STATE = (

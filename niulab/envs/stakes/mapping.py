@@ -96,16 +96,15 @@ class StakeMap:
         return keys
 
 
-def read_vectors(actions: Any, n: int, n_boxes: int) -> _Floats:
-    """Vectors float64 (n, n_boxes); raises InvalidAction for another shape, for nan and for what is
-    no array of numbers.
+def read_vectors(actions: Any, shape: tuple[int, ...]) -> _Floats:
+    """Vectors float64 of a shape whose last axis is the boxes; raises InvalidAction for another
+    shape, for nan and for what is no array of numbers.
     """
     try:
         vectors = np.asarray(actions, dtype=np.float64)
     except (TypeError, ValueError):
         vectors = np.empty(0)
-    if vectors.shape != (n, n_boxes) or np.isnan(vectors).any():
-        shape = (n_boxes,) if n == 1 else (n, n_boxes)
+    if vectors.shape != shape or np.isnan(vectors).any():
         raise InvalidAction(
             f"stakes are numbers from -1 to 1 of shape {shape}, one for each box, got {actions!r}"
         )
@@ -124,7 +123,8 @@ def _nearest(axis: StakeAxis, shares: _Floats, tops: _Longs) -> _Longs:
     places = np.floor((cents - least) / step + 0.5).astype(np.int64).clip(0)
     if axis.is_required:
         return np.minimum(places, np.maximum(tops, 0))
-    return np.where((cents < least / 2) | (tops < 0), -1, np.minimum(places, tops))
+    is_none: NDArray[np.bool_] = (cents < least / 2) | (tops < 0)
+    return np.where(is_none, -1, np.minimum(places, tops)).astype(np.int64)
 
 
 def _shares_by_top(axis: StakeAxis) -> _Floats:
