@@ -18,6 +18,13 @@ ALGORITHMS = {
         "exploration": {"start": 1.0, "end": 0.1},
     },
 }
+PPO = ALGORITHMS["ppo"]
+ALGORITHMS |= {
+    "qrdqn": ALGORITHMS["dqn"] | {"name": "qrdqn"},
+    "recurrent_ppo": PPO | {"name": "recurrent_ppo"},
+    "imitation": {"name": "imitation", "n_steps": 4, "batch_size": 32},
+}
+LSTM = {"kind": "lstm", "hidden": [8], "lstm_hidden_size": 8}
 SMALL = {
     "kind": "cards",
     "embedding": 8,
@@ -44,6 +51,8 @@ def tiny():
             "evaluation": {"n_rounds": 100},
             "logging": {"every": 64},
         }
+        if algorithm == "recurrent_ppo":  # rounds to remember
+            tree |= {"task": "niulab/Session-v0", "env": {"n_rounds": 3}, "network": LSTM}
         return parse_train(tree | changes)
 
     return make

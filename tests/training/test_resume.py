@@ -64,7 +64,10 @@ def scalars(folder, tag):
     return [(event.step, event.value) for event in events.Scalars(tag)]
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "maskable_ppo", "dqn"])
+@pytest.mark.parametrize(
+    "algorithm",
+    ["ppo", "a2c", "maskable_ppo", "recurrent_ppo", "dqn", "qrdqn", "imitation"],
+)
 def test_a_resumed_run_equals_an_uninterrupted_one(
     algorithm, tiny, tmp_path, killed_after, monkeypatch
 ):

@@ -10,7 +10,8 @@ import torch
 from niulab.agents import make_agent
 from niulab.agents.models.card import CardNetwork, MlpNetwork, ModelCard
 from niulab.agents.models.file import load_model, read_card, save_model
-from niulab.agents.models.sb3 import agent_of, build_policy, load_agent
+from niulab.agents.models.policies import build_policy
+from niulab.agents.models.sb3 import agent_of, load_agent
 from niulab.engine.ranking import all_hands
 from niulab.envs import make_settings
 from niulab.envs.encoding import Encoding
