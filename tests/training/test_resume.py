@@ -66,7 +66,7 @@ def scalars(folder, tag):
 
 @pytest.mark.parametrize(
     "algorithm",
-    ["ppo", "a2c", "maskable_ppo", "recurrent_ppo", "dqn", "qrdqn", "imitation"],
+    ["ppo", "a2c", "maskable_ppo", "recurrent_ppo", "dqn", "qrdqn", "sac", "td3", "imitation"],
 )
 def test_a_resumed_run_equals_an_uninterrupted_one(
     algorithm, tiny, tmp_path, killed_after, monkeypatch

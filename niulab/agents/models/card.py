@@ -93,6 +93,10 @@ NETWORKS: dict[str, type[Network]] = {
 """By the kind a config writes."""
 
 _CONTINUOUS = {"sac", "td3"}
+"""Algorithms whose actions are vectors of numbers."""
+
+_DISCRETE = {"maskable_ppo", "dqn", "qrdqn", "imitation"}
+"""Algorithms whose actions are indices; the others take either."""
 
 
 class ModelCard(_Strict):
@@ -192,8 +196,18 @@ class ModelCard(_Strict):
 
 def verify_network(network: Network, settings: EnvSettings, algorithm: Algorithm) -> None:
     """Raise ConfigError for a network that cannot see what a task shows, or that is no network of
-    the algorithm.
+    the algorithm, and for an algorithm that cannot act in the task.
     """
+    if algorithm in _CONTINUOUS and settings.stakes != "continuous":
+        raise ConfigError(
+            f"'{algorithm}' acts by vectors, this task by indices (stakes='menu'): use "
+            "niulab/SessionStake-v0, or stakes='continuous'"
+        )
+    if algorithm in _DISCRETE and settings.stakes == "continuous":
+        raise ConfigError(
+            f"'{algorithm}' acts by indices, this task by vectors (stakes='continuous'): write "
+            "'sac', 'td3', 'ppo', 'a2c' or 'recurrent_ppo'"
+        )
     if network.kind == "cards" and not settings.sets_hand:
         raise ConfigError(
             "kind 'cards' sets hands, this task shows none (decisions='bet'): write kind = 'mlp'"
@@ -220,11 +234,13 @@ def verify_fits(
 
     It may play what it was trained on, and with ``transfer`` all that has its actions and sights.
     """
-    if (trained.decisions, trained.n_actions) != (asked.decisions, asked.n_actions):
+    mine = (trained.decisions, trained.stakes, trained.n_actions)
+    if mine != (asked.decisions, asked.stakes, asked.n_actions):
         raise CheckpointError(
             f"the model was trained for '{card.task}' (decisions='{trained.decisions}', "
-            f"{trained.n_actions} actions), the task asks for decisions='{asked.decisions}' with "
-            f"{asked.n_actions} actions: evaluate it on '{card.task}'"
+            f"stakes='{trained.stakes}', {trained.n_actions} actions), the task asks for "
+            f"decisions='{asked.decisions}', stakes='{asked.stakes}' with {asked.n_actions} "
+            f"actions: evaluate it on '{card.task}'"
         )
     if trained.bets and Encoding(trained).name != Encoding(asked).name:
         raise CheckpointError(
@@ -244,11 +260,11 @@ def verify_fits(
             f"'{asked.rules.name}' ({asked.rules.rules_hash}): evaluate it there on purpose with "
             "--transfer"
         )
-    mine, theirs = trained.to_json(), asked.to_json()
+    old, new = trained.to_json(), asked.to_json()
     changed = [
-        f"{key}={mine.get(key)!r} (the task: {theirs.get(key)!r})"
-        for key in sorted({*mine, *theirs} - _FREE - {"rules"})
-        if mine.get(key) != theirs.get(key)
+        f"{key}={old.get(key)!r} (the task: {new.get(key)!r})"
+        for key in sorted({*old, *new} - _FREE - {"rules"})
+        if old.get(key) != new.get(key)
     ]
     if changed:
         raise CheckpointError(

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from sb3_contrib.qrdqn.policies import QRDQNPolicy, QuantileNetwork
@@ -32,6 +31,7 @@ from niulab.agents.models.networks import (
 )
 from niulab.envs.encoding import Encoding
 from niulab.envs.settings import EnvSettings
+from niulab.envs.stakes.space import action_space
 
 __all__ = [
     "MaskableSplitPolicy",
@@ -193,7 +193,7 @@ def policy_recipe(algorithm: Algorithm, network: Network, settings: EnvSettings)
 def build_policy(algorithm: Algorithm, network: Network, settings: EnvSettings) -> BasePolicy:
     """An untrained policy outside any algorithm."""
     recipe = policy_recipe(algorithm, network, settings)
-    space, actions = Encoding(settings).space, spaces.Discrete(settings.n_actions)
+    space, actions = Encoding(settings).space, action_space(settings)
     policy_class: Any = recipe.policy_class
     policy: BasePolicy = policy_class(space, actions, lambda _: 0.0, **recipe.keywords)
     policy.set_training_mode(False)

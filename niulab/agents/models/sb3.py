@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from numpy.typing import NDArray
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
@@ -30,6 +31,7 @@ __all__ = [
     "Sb3Agent",
     "Sb3RecurrentAgent",
     "Sb3StochasticAgent",
+    "Sb3VectorAgent",
     "agent_of",
     "load_agent",
     "one_thread",
@@ -130,6 +132,25 @@ class Sb3StochasticAgent(Sb3Agent):
         return result
 
 
+class Sb3VectorAgent(Sb3Agent):
+    """A policy of continuous stakes: its mean vector, float32 (n, n_boxes) in [-1, 1]."""
+
+    def act(
+        self,
+        observations: Observations,
+        masks: Masks,
+        infos: Infos,
+        state: Any,
+        rng: np.random.Generator,
+    ) -> tuple[NDArray[Any], Any]:
+        policy: Any = self.policy  # its own scale is that of the space
+        with one_thread(), torch.no_grad():
+            seen = torch.as_tensor(self._read(observations), device=policy.device)
+            vectors: torch.Tensor = policy._predict(seen, deterministic=True)  # noqa: SLF001
+            result: NDArray[Any] = vectors.clamp(-1, 1).cpu().numpy()
+        return result, state
+
+
 @dataclass(frozen=True, eq=False)
 class LstmState:
     """What n rows remember: hidden and cell states of the policy's LSTM, (layers, n, width)."""
@@ -200,10 +221,14 @@ def agent_of(
     settings: EnvSettings | None = None,
     name: str = "model",
 ) -> Agent:
-    """The agent of a policy: with probabilities, unless it is one of action values or of memory."""
+    """The agent of a policy: one with probabilities, unless the policy has a memory or gives action
+    values or vectors.
+    """
     kind: type[Sb3Agent] = Sb3StochasticAgent
     if isinstance(policy, RecurrentActorCriticPolicy):
         kind = Sb3RecurrentAgent
+    elif isinstance(policy.action_space, spaces.Box):
+        kind = Sb3VectorAgent
     elif isinstance(policy, DQNPolicy | QRDQNPolicy):
         kind = Sb3Agent
     return kind(policy, trained, settings, name)
