@@ -310,7 +310,7 @@ def _loaded(folder: Path) -> optuna.Study:
     try:
         (summary,) = optuna.get_all_study_summaries(_url(folder))
         return optuna.load_study(study_name=summary.study_name, storage=_url(folder))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  SQLAlchemy raises what it likes
         raise CheckpointError(
             f"'{folder / _STORAGE}' is no study that niulab tune wrote ({type(error).__name__}): "
             "give the folder of one"
