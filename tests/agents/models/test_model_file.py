@@ -38,9 +38,7 @@ def written(folder, *, algorithm="ppo", network=NETWORK, settings=ARRANGE, **cha
     return policy, save_model(folder, card.model_copy(update=changes), policy.state_dict())
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["ppo", "a2c", "maskable_ppo", "imitation", "dqn", "qrdqn"]
-)
+@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "maskable_ppo", "imitation", "dqn", "qrdqn"])
 @pytest.mark.parametrize("network", [NETWORK, MlpNetwork(hidden=(8,))], ids=["cards", "mlp"])
 def test_a_model_comes_back_as_it_was(algorithm, network, tmp_path):
     policy, folder = written(tmp_path / "m", algorithm=algorithm, network=network)
