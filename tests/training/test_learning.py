@@ -33,7 +33,8 @@ def test_ppo_sets_all_hands_but_five_on_every_seed(seed, tmp_path):
 
 def test_qrdqn_learns_from_a_few_thousand_hands(tmp_path):
     shipped = read_train("qrdqn_arrange")
-    words = shipped.algorithm.model_dump() | {"learning_starts": 2048, "batch_size": 1024}
+    words = shipped.algorithm.model_dump() | {"learning_starts": 2048, "gradient_steps": 16}
+    words["batch_size"] = 1024
     config = shipped.replaced(total_steps=24_576, algorithm=words, evaluation={})
     result = train(config, tmp_path, progress=False)
     assert result.score.is_exact
