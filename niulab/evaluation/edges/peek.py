@@ -15,7 +15,7 @@ from niulab.agents.base import Agent, StochasticAgent, as_actions
 from niulab.envs.encoding import Encoding
 from niulab.envs.settings import EnvSettings
 from niulab.errors import ConfigError
-from niulab.evaluation.asking import Progress, probabilities_of
+from niulab.evaluation.asking import Progress, probabilities_of, why_memory_simulated
 from niulab.evaluation.score import Bounds, RoundScore
 from niulab.seeding import generator
 from niulab.solvers.channels import SignalValues, signal_values
@@ -88,7 +88,7 @@ def why_peek_simulated(agent: Agent, settings: EnvSettings) -> str | None:
         return "a player who may leave after the look is simulated in this version"
     if isinstance(agent, StochasticAgent):
         return None
-    return _find_dependence(agent, settings)
+    return why_memory_simulated(agent) or _find_dependence(agent, settings)
 
 
 def peek_values(settings: EnvSettings) -> SignalValues:
