@@ -147,8 +147,8 @@ def _network(data: Mapping[str, Any], file: Path) -> Network:
     """The network on the card, from SB3's keywords; CheckpointError for what a card cannot say."""
     words = data.get("policy_kwargs") or {}
     if "network" in words:
-        known = {key: words["network"][key] for key in CardNetwork.model_fields if key != "kind"}
-        return CardNetwork(**known)
+        given = words["network"]
+        return CardNetwork(**{key: given[key] for key in CardNetwork.model_fields if key in given})
     widths = words.get("net_arch", [64, 64])
     if isinstance(widths, Mapping):
         if widths.get("pi") != widths.get("vf"):
