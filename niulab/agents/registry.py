@@ -3,8 +3,8 @@
 Setting hands: ``random``, ``never-claim``, ``greedy-pair``, ``first-found-base``, ``oracle``.
 Betting: ``random``, ``least-slip``, ``flat:3`` or ``flat:single=100,super=40``, a betting system as
 ``system:martingale``, or ``system:martingale@single=500`` for another base slip
-(``agents.systems.catalog``), and over a bankroll or after a look ``optimal``. Both:
-``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least slip.
+(``agents.systems.catalog``), and over a bankroll, after a look or on a drawn sheet ``optimal``.
+Both: ``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least slip.
 ``model:PATH`` loads a trained model, ``table:PATH`` a table of actions.
 """
 
@@ -26,6 +26,7 @@ from niulab.agents.baselines import (
 )
 from niulab.agents.betting.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
 from niulab.agents.betting.peeker import OptimalPeeker
+from niulab.agents.betting.reader import OptimalReader
 from niulab.agents.betting.solver import OptimalBettor
 from niulab.agents.by_hand import TableAgent, read_table
 from niulab.agents.systems.bettor import SystemBettor
@@ -44,10 +45,16 @@ SETTERS: dict[str, Callable[[EnvSettings], Agent]] = {
 }
 """Agents that set a hand, from worst to best."""
 
+def _optimal(settings: EnvSettings) -> Agent:
+    if settings.channel is not None:
+        return OptimalPeeker(settings)
+    return OptimalBettor(settings) if settings.sheets is None else OptimalReader(settings)
+
+
 BETTORS: dict[str, Callable[[EnvSettings], Agent]] = {
     "random": RandomAgent,
     "least-slip": lambda _: LeastSlipBettor(),
-    "optimal": lambda s: OptimalBettor(s) if s.channel is None else OptimalPeeker(s),
+    "optimal": _optimal,
 }
 """Agents that choose a slip; ``flat:SLIP`` and ``system:NAME`` stand beside them."""
 

@@ -15,7 +15,7 @@ from niulab.envs.rows.recycling import Recycler
 __all__ = ["Observer"]
 
 _CARDS = {"own hand": "hands", "dealer hand": "dealers"}
-_NUMBERED = {"phase": "phases", "stakes": "slips", "signal": "signals"}
+_NUMBERED = {"phase": "phases", "stakes": "slips", "signal": "signals", "terms": "sheets"}
 _MADE_WHEN_NEEDED = ("_spots", "_codes")
 
 
@@ -85,6 +85,7 @@ class Observer:
             phases=np.arange(len(PHASES)),
             slips=np.append(np.arange(n_slips), -1),  # so that -1 finds its own code, the last
             signals=None if signals is None else np.arange(len(signals.names)),
+            sheets=np.arange(len(self._encoding.settings.every_sheet)),
         )
         return {
             field.name: np.ascontiguousarray(self._encoding.encode_field(field.name, numbers).T)
