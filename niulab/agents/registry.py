@@ -4,8 +4,8 @@ Setting hands: ``random``, ``never-claim``, ``greedy-pair``, ``first-found-base`
 Betting: ``random``, ``least-slip``, ``flat:3`` or ``flat:single=100,super=40``, a betting system as
 ``system:martingale``, or ``system:martingale@single=500`` for another base slip
 (``agents.systems.catalog``), and over a bankroll, after a look or on a drawn sheet ``optimal``.
-Both: ``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least slip.
-``model:PATH`` loads a trained model, ``table:PATH`` a table of actions.
+Both: ``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least
+slip. ``model:PATH`` loads a trained model, ``table:PATH`` a table of actions.
 """
 
 from __future__ import annotations
