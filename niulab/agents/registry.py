@@ -45,6 +45,7 @@ SETTERS: dict[str, Callable[[EnvSettings], Agent]] = {
 }
 """Agents that set a hand, from worst to best."""
 
+
 def _optimal(settings: EnvSettings) -> Agent:
     if settings.channel is not None:
         return OptimalPeeker(settings)

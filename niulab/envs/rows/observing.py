@@ -15,8 +15,8 @@ from niulab.envs.rows.recycling import Recycler
 __all__ = ["Observer"]
 
 _CARDS = {"own hand": "hands", "dealer hand": "dealers"}
-_NUMBERED = {"phase": "phases", "stakes": "slips", "signal": "signals", "terms": "sheets"}
-_MADE_WHEN_NEEDED = ("_spots", "_codes")
+_NUMBERED = {"phase": "phases", "stakes": "slips", "signal": "signals"}
+_MADE_WHEN_NEEDED = ("_spots", "_codes", "_terms")
 
 
 class Observer:
@@ -52,6 +52,8 @@ class Observer:
                 number = getattr(sight, _NUMBERED[name])
                 for column, codes in zip(columns, self._codes[name], strict=True):
                     out[:, column] = codes[number]
+            elif name == "terms":  # too many columns to go through one by one
+                out[:, field.start : field.stop] = self._terms[sight.sheets]
             else:
                 values = self._encoding.encode_field(name, sight)
                 for column, of_column in zip(columns, values.T, strict=True):
@@ -77,6 +79,12 @@ class Observer:
         return found
 
     @cached_property
+    def _terms(self) -> NDArray[Any]:
+        """The terms of each sheet: (sheets, columns)."""
+        n_sheets = len(self._encoding.settings.every_sheet)
+        return self._encoding.encode_field("terms", Sight(sheets=np.arange(n_sheets)))
+
+    @cached_property
     def _codes(self) -> dict[str, NDArray[Any]]:
         """Each column of a field that shows one of few numbers, by that number: (columns, m)."""
         n_slips = len(self._encoding.settings.menu)
@@ -85,7 +93,6 @@ class Observer:
             phases=np.arange(len(PHASES)),
             slips=np.append(np.arange(n_slips), -1),  # so that -1 finds its own code, the last
             signals=None if signals is None else np.arange(len(signals.names)),
-            sheets=np.arange(len(self._encoding.settings.every_sheet)),
         )
         return {
             field.name: np.ascontiguousarray(self._encoding.encode_field(field.name, numbers).T)

@@ -119,9 +119,9 @@ class Legal(NamedTuple):
 
 
 class Core:
-    """The rules of one task, ready to step."""
+    """The rules of one task, ready to step; cores of one shoe may share the deals they keep."""
 
-    def __init__(self, settings: EnvSettings) -> None:
+    def __init__(self, settings: EnvSettings, ahead: DealsAhead | None = None) -> None:
         rules = settings.rules
         self.settings = settings
         self.encoding = Encoding(settings)
@@ -140,7 +140,7 @@ class Core:
         self._start_cents, self._n_rounds = settings.bankroll_cents or 0, settings.n_rounds
         self._target = settings.target_cents
         self._is_expected = settings.reward == "expected" and rules.dealer_opens == "after_players"
-        self._ahead = DealsAhead(rules, as_dealt=not self._is_sorted)
+        self._ahead = ahead or DealsAhead(rules, as_dealt=not self._is_sorted)
         self._row = RowEncoder(self.encoding, State._fields)
         self._bets_from = lru_cache(_MOST_MASKS)(self._legal_bets)
         ones = np.ones(self._n_actions, dtype=np.bool_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from niulab.envs.settings import EnvSettings
 from niulab.envs.sheets.drawing import Sheets
 
 __all__ = ["SheetCore", "core_of"]
+
+
+_MOST_DRAWS = 64
 
 
 def core_of(settings: EnvSettings) -> Core:
@@ -34,11 +38,12 @@ class SheetCore(Core):
         self.sheets = sheets = Sheets(settings.every_sheet, settings.menu)
         alone = replace(settings, sheets=None, rules_visible=True)
         self._cores = [
-            Core(replace(alone, rules=rules, menu=menu))
+            Core(replace(alone, rules=rules, menu=menu), self._ahead)
             for rules, menu in zip(sheets.rules, sheets.menus, strict=True)
         ]
         shown = sheets.takes if settings.rules_visible else np.ones_like(sheets.takes)
         self._bets_by_sheet = [legal_actions(flags.copy()) for flags in shown]
+        self._draw = lru_cache(_MOST_DRAWS)(sheets.draw)  # a round is asked about several times
         self._codes: NDArray[Any] | None = None
         if self.encoding.terms:
             every = Sight(sheets=np.arange(len(sheets.rules)))
@@ -46,7 +51,7 @@ class SheetCore(Core):
 
     def sheet(self, state: State) -> int:
         """The number of the sheet in force."""
-        return self.sheets.draw(state.seed, state.round_index)
+        return self._draw(state.seed, state.round_index)
 
     def legal(self, state: State) -> Legal:
         if state.phase == BETTING:

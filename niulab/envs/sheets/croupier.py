@@ -26,6 +26,11 @@ class SheetCroupier:
             for each in self._croupiers
         ]
 
+        self._staked = {
+            box: np.array([[slip.stake(box) > 0 for slip in menu] for menu in sheets.menus])
+            for box in self.boxes
+        }
+
     @property
     def is_free(self) -> bool:
         """Whether every sheet takes every slip."""
@@ -45,21 +50,23 @@ class SheetCroupier:
         sheets: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """``Croupier.settle`` of hands at their strongest, row i under sheet ``sheets[i]`` (n,)."""
-        settled = np.zeros((len(COLUMNS) + len(self.boxes), len(hands)), dtype=np.int64)
-        for number, croupier in enumerate(self._croupiers):
-            rows = np.flatnonzero(sheets == number)
-            if len(rows):
-                found = croupier.settle(hands[rows], dealers[rows], None, slips[rows])
-                settled[np.ix_(self._columns[number], rows)] = found
+        order = np.argsort(sheets, kind="stable")  # so that the rows of a sheet are one slice
+        hands, dealers, slips = hands[order], dealers[order], slips[order]
+        ends = np.cumsum(np.bincount(sheets, minlength=len(self._croupiers))).tolist()
+        block = np.zeros((len(COLUMNS) + len(self.boxes), len(hands)), dtype=np.int64)
+        pieces = zip(self._croupiers, self._columns, [0, *ends[:-1]], ends, strict=True)
+        for croupier, columns, first, end in pieces:
+            if first < end:
+                rows = slice(first, end)
+                block[columns, rows] = croupier.settle(
+                    hands[rows], dealers[rows], None, slips[rows]
+                )
+        settled = np.empty_like(block)
+        settled[:, order] = block
         return settled
 
     def staked(
         self, slips: NDArray[np.int64], sheets: NDArray[np.int64]
     ) -> dict[str, NDArray[np.bool_]]:
         """Which slips (n,) have a stake on each box of the row's sheet."""
-        flags = {box: np.zeros(len(slips), dtype=np.bool_) for box in self.boxes}
-        for number, croupier in enumerate(self._croupiers):
-            rows = np.flatnonzero(sheets == number)
-            for box, has_stake in croupier.staked(slips[rows]).items():
-                flags[box][rows] = has_stake
-        return flags
+        return {box: has_stake[sheets, slips] for box, has_stake in self._staked.items()}
