@@ -7,10 +7,12 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import InvalidAction
+from gymnasium.utils.env_checker import check_env
 from rows import assert_same
 from scipy.stats import chisquare
 
 from niulab.engine.rules import load_rules
+from niulab.envs.checker import check_environment
 from niulab.envs.settings import make_settings
 from niulab.envs.sheets.drawing import Sheets, slip_under
 from niulab.envs.single import NiuNiuEnv
@@ -302,3 +304,10 @@ def test_settings_are_made_again_from_json_and_one_sheet_is_an_ordinary_task(set
     fewer = make_settings(settings, sheets=[NOTE, BASE])
     assert fewer.rules.name == NOTE
     assert fewer.rules_hash != make_settings(settings, sheets=[BASE, NOTE]).rules_hash
+
+
+@pytest.mark.parametrize("words", [{}, {"mask": "observation"}, {"n_rounds": 4}], ids=str)
+def test_hidden_sheets_keep_the_checkers_promises(words):
+    env = gymnasium.make(LOOPHOLE, rules_visible=False, render_mode="ansi", **words)
+    check_env(env.unwrapped)
+    check_environment(NiuNiuEnv(LOOPHOLE, rules_visible=False, **words), n_steps=30)
