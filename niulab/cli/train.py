@@ -58,7 +58,8 @@ def run(
 
     seeds = {} if seed is None else {"seed": seed}
     checked = read_train(config, overrides=changes or (), **seeds)
-    warnings = player_edges(checked.settings.rules)
+    sheets = checked.settings.every_sheet
+    warnings = [line for rules in sheets for line in player_edges(rules)]
     warn(warnings)
     command = shlex.join(command_line())
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from niulab.engine.wagers import exposure_cents, max_loss_cents
+from niulab.envs.sheets.reading import contradictions_of_sheets
 
 if TYPE_CHECKING:
     from niulab.envs.settings import EnvSettings
@@ -17,6 +18,7 @@ def contradictions(settings: EnvSettings) -> Iterable[str]:
     """Mistakes of settings that are each right on their own."""
     yield from _of_money(settings)
     yield from _of_stakes(settings)
+    yield from contradictions_of_sheets(settings)
     if settings.reward == "expected":
         if settings.objective != "profit":
             yield (

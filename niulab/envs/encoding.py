@@ -11,11 +11,13 @@ of one task):
     bankroll      B / target; without a target B / (B + start)     (tasks with a bankroll)
     rounds left   rounds left / n_rounds                           (more than one round)
     signal        a flag for each value of the channel, nothing    (tasks with a channel)
+    terms         those by which the task's sheets differ, of the  (tasks that draw sheets and
+                  sheet in force (``sheets.terms``)                 show them)
 
 float32 holds flags and scalars in [0, 1]; uint8 and ids hold scalars times 255, rounded. Cards are
 shown by printed points, then rank, then suit, which is the order of their ids, or as dealt. Before
-the deal there is no card; after the last round its hand stays on the table, no phase is on and the
-signal is nothing.
+the deal there is no card; after the last round its hand and its sheet stay on the table, no phase
+is on and the signal is nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from numpy.typing import NDArray
 from niulab.engine.cards import HAND_SIZE, N_CARDS
 from niulab.engine.specials import points_of_rank
 from niulab.envs.settings import EnvSettings
+from niulab.envs.sheets.terms import differing_terms
 from niulab.solvers.channels import Signals
 
 __all__ = [
@@ -71,8 +74,8 @@ class Sight:
     """What n players see, before it is encoded.
 
     hands, dealers: uint8 (n, 5) card ids in the order shown, NO_CARD where none lies. phases,
-    slips (a menu index or -1), bankrolls, rounds_left, signals (numbers of ``Encoding.signals``):
-    (n,). Arrays the task does not show may be None.
+    slips (a menu index or -1), bankrolls, rounds_left, signals (numbers of ``Encoding.signals``),
+    sheets (numbers of ``EnvSettings.sheets``): (n,). Arrays the task does not show may be None.
     """
 
     hands: NDArray[np.uint8] | None = None
@@ -82,10 +85,14 @@ class Sight:
     bankrolls: NDArray[np.integer] | None = None
     rounds_left: NDArray[np.integer] | None = None
     signals: NDArray[np.integer] | None = None
+    sheets: NDArray[np.integer] | None = None
 
 
 class Encoding:
-    """Writes and reads the observations of one task; ``signals``: its channel's, if it has one."""
+    """Writes and reads the observations of one task.
+
+    signals: its channel's, if it has one. terms: the names of those that are shown of the sheet.
+    """
 
     version = _VERSION
 
@@ -99,6 +106,8 @@ class Encoding:
         self._has_ids = kind == "ids"
         self._cards = _card_codes(settings, self.dtype)
         self._stakes = _stake_scalars(settings)
+        shown = settings.sheets if settings.rules_visible else None
+        self.terms, self._terms = differing_terms(shown or ())
         self.layout = tuple(self._fields())
         self._of = {field.name: field for field in self.layout}
         self.size = self.layout[-1].stop
@@ -140,6 +149,9 @@ class Encoding:
             whose = "own" if self.signals.packet == 0 else "dealer's"
             names = ", ".join(self.signals.names)
             add("signal", len(self.signals.names), 1, f"flags: the {whose} first card is {names}")
+        if self.terms:
+            meaning = f"terms that differ between the sheets: {', '.join(self.terms)}"
+            add("terms", len(self.terms), scalar_high, meaning)
         return result
 
     def layout_table(self) -> str:
@@ -202,6 +214,7 @@ class Encoding:
         bankrolls: NDArray[np.integer] | None = None,
         rounds_left: int | NDArray[np.integer] = 1,
         signals: NDArray[np.integer] | None = None,
+        sheets: NDArray[np.integer] | None = None,
     ) -> NDArray[Any]:
         """Observations (n, size) of n players about to bet, before any card; arrays are (n,)."""
         nothing = np.full((n, HAND_SIZE), NO_CARD, dtype=np.uint8)
@@ -213,6 +226,7 @@ class Encoding:
             bankrolls=bankrolls,
             rounds_left=np.broadcast_to(np.asarray(rounds_left), (n,)),
             signals=signals,
+            sheets=sheets,
         )
         return self.encode(sight)
 
@@ -230,6 +244,8 @@ class Encoding:
             width = self._of[name].stop - self._of[name].start
             shown: NDArray[np.bool_] = _given(sight.signals, name)[:, None] == np.arange(width)
             return shown.astype(self.dtype)
+        if name == "terms":
+            return self._encode_shares(self._terms[_given(sight.sheets, name)])
         if name == "stakes":
             return self._encode_shares(self._stakes[_given(sight.slips, name)])
         if name == "bankroll":
@@ -285,6 +301,13 @@ class Encoding:
     def decode_signal(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """The number (n,) of the signal that tasks with a channel show."""
         numbers: NDArray[np.int64] = self._columns(observations, "signal").argmax(axis=1)
+        return numbers
+
+    def decode_sheet(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        """The number (n,) of the sheet whose terms are shown, the first of those shown alike."""
+        seen = self._columns(observations, "terms")
+        known = self._encode_shares(self._terms)
+        numbers: NDArray[np.int64] = (seen[:, None] == known).all(axis=2).argmax(axis=1)
         return numbers
 
     def _columns(self, observations: NDArray[Any], name: str) -> NDArray[Any]:

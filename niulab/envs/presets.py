@@ -38,5 +38,23 @@ PRESETS: dict[str, dict[str, Any]] = {
         "decisions": "bet",
         "channel": {"position": "own", "shows": "rank", "see_rate": 1.0, "noise": 0.0},
     },
+    "niulab/Loophole-v0": {
+        "decisions": "bet",
+        "sheets": (
+            "even-double-super-bonus",
+            "even-double-super-bonus-half-on-7",
+            "even-double-super-bonus-niu2-even-money",
+            "even-double-super-bonus-niu2-short",
+            "even-double-super-bonus-literal-note",
+            "even-double-super-bonus-literal-double-scale",
+            "even-double-super-bonus-four-of-a-kind-pays",
+            "even-double-super-bonus-four-of-a-kind-ranks",
+            "even-double-super-bonus-suit-first",
+            "even-double-super-bonus-ace-high",
+            "even-double-super-bonus-bonus-all",
+            "even-double-super-bonus-bonus-any-niu-niu",
+            "single-double-super",
+        ),
+    },
 }
 """What each id changes in the defaults of ``EnvSettings``."""

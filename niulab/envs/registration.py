@@ -15,6 +15,7 @@ ENV_IDS = (
     "niulab/Session-v0",
     "niulab/SessionStake-v0",
     "niulab/Peek-v0",
+    "niulab/Loophole-v0",
 )
 """Every id, the flagship first."""
 

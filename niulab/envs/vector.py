@@ -171,7 +171,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             raise ResetNeeded("there is no state before the first reset(): call it first")
         return {
             "version": _STATE_VERSION,
-            "rules_hash": self.settings.rules.rules_hash,
+            "rules_hash": self.settings.rules_hash,
             "autoreset_mode": self.autoreset_mode.value,
             "rows": self._table.to_json(),
             "is_done": self._is_done.tolist(),
@@ -180,7 +180,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     def set_state(self, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Go on from a state of ``get_state``; returns the observations and infos there."""
-        known = (_STATE_VERSION, self.settings.rules.rules_hash, self.autoreset_mode.value)
+        known = (_STATE_VERSION, self.settings.rules_hash, self.autoreset_mode.value)
         given = tuple(state.get(key) for key in ("version", "rules_hash", "autoreset_mode"))
         if given != known:
             raise ConfigError(
@@ -216,7 +216,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         chosen, masked = read_actions(
             actions,
             n_actions=self.settings.n_actions,
-            masks=self._table.masks,
+            masks=self._table.allowed,
             is_free=self._table.is_free,
             ignored=self._is_done if is_waiting else None,
         )
@@ -224,7 +224,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             return chosen, None
         if self.settings.illegal == "raise":
             row = int(masked[0])
-            legal = np.flatnonzero(self._table.masks[row]).tolist()
+            legal = np.flatnonzero(self._table.allowed[row]).tolist()
             raise InvalidAction(
                 f"action {chosen[row]} of row {row} is illegal here: choose among {legal}"
             )

@@ -22,6 +22,11 @@ from niulab.agents.registry import as_agent, make_agent
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.evaluation.config import BenchmarkConfig
 from niulab.evaluation.curves import Curve
+from niulab.evaluation.edges.loophole import (
+    evaluate_loophole,
+    loophole_bounds,
+    why_loophole_simulated,
+)
 from niulab.evaluation.edges.peek import evaluate_peek, peek_bounds, why_peek_simulated
 from niulab.evaluation.exact import arrangement_bounds, evaluate_arrangement, why_simulated
 from niulab.evaluation.rounds import evaluate_round, round_bounds, why_round_simulated
@@ -169,6 +174,8 @@ def known_bounds(settings: EnvSettings) -> Bounds:
     """Exact bounds of a task where this version can compute them, else None for both."""
     if settings.channel is not None:
         return peek_bounds(settings)
+    if settings.sheets is not None:
+        return loophole_bounds(settings)
     if settings.bets and settings.bankroll_cents is not None:
         return session_bounds(settings)
     is_profit_of_one = settings.objective == "profit" and settings.n_rounds == 1
@@ -184,6 +191,8 @@ def _exact_road(settings: EnvSettings) -> tuple[Callable[..., str | None], Calla
     """Why an agent has no exact score on a task, and the function that computes it if it has."""
     if settings.channel is not None:
         return why_peek_simulated, evaluate_peek
+    if settings.sheets is not None:
+        return why_loophole_simulated, evaluate_loophole
     if not settings.bets:
         return why_simulated, evaluate_arrangement
     if settings.bankroll_cents is not None:
@@ -209,7 +218,7 @@ def benchmark(
     rows = [_row(entrant, config, progress) for entrant in (*named, *entrants)]
     rows.sort(key=lambda row: -row.score.value)  # equals keep the order they came in
     bounds = known_bounds(settings)
-    edges = player_edges(settings.rules)
+    edges = [line for rules in settings.every_sheet for line in player_edges(rules)]
     return League(
         title=config.title,
         task=config.task,
@@ -285,8 +294,8 @@ def _provenance(
 ) -> Provenance:
     return Provenance(
         **circumstances(command or "niulab.evaluation.benchmark(config)", date),
-        rules=config.settings.rules.name,
-        rules_hash=config.settings.rules.rules_hash,
+        rules=config.settings.rules_name,
+        rules_hash=config.settings.rules_hash,
         task=config.task,
         seed=config.seed,
         rounds=config.rounds,

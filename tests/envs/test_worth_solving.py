@@ -16,9 +16,10 @@ from niulab.agents.baselines import FirstFoundBaseAgent, GreedyPairAgent
 from niulab.engine.cards import RANKS
 from niulab.engine.ranking import ranker
 from niulab.engine.settlement import settle
-from niulab.engine.wagers import exposure_cents
+from niulab.engine.wagers import Slip, exposure_cents
 from niulab.envs.settings import make_settings
 from niulab.envs.stakes.mapping import StakeMap
+from niulab.evaluation.edges.loophole import loophole_bounds
 from niulab.evaluation.edges.peek import peek_bounds
 from niulab.solvers.hand_values import hand_values
 from niulab.solvers.information import law_given_card
@@ -290,6 +291,53 @@ def test_peek_is_worth_a_look_and_the_card_is_the_only_edge():
     published("Peek.md", *(f"{means[place].max():.4f}" for place in (0, 8, 9, 10, 11, 12)))
     published("Peek.md", f"{sd:.3f} / {gaps.mean():.4f} = {sd / gaps.mean():.0f}")
     published("Peek.md", f"{sd:.3f} / {gaps.min():.4f} = {sd / gaps.min():.0f}")
+
+
+def means_under(rules, menu):
+    """Mean and mean square of each slip in base units, from the cells of the sheet's law."""
+    law, found = joint_law(rules), []
+    for slip in menu:
+        nets = [(n, cell.settle(rules, slip).net_cents / 100) for cell, n in law.cells.items()]
+        found.append([sum(n * net**power for n, net in nets) / law.n_deals for power in (1, 2)])
+    return np.array(found).T
+
+
+@pytest.mark.long  # seven rankings, some seconds each
+def test_loopholes_are_worth_reading_and_three_sheets_are_the_players():
+    settings = make_settings("niulab/Loophole-v0")
+    means, squares = np.full((2, 13, 10), np.nan)
+    for place, rules in enumerate(settings.sheets):
+        names = {"even": rules.required_box}
+        stakes = [[(names.get(box, box), cents) for box, cents in s.stakes] for s in settings.menu]
+        places = [i for i, slip in enumerate(stakes) if all(box in rules.boxes for box, _ in slip)]
+        menu = [Slip(tuple(stakes[i])) for i in places]
+        means[place, places], squares[place, places] = means_under(rules, menu)
+    uniform = np.nanmean(means, axis=1).mean()
+    assert np.argwhere(np.isnan(means)).tolist() == [[12, 9]]
+    blind = np.where(np.isnan(means), means[:, :1], means).mean(axis=0)  # slip 0 in its place
+    best, places = np.nanargmax(means, axis=1), np.arange(13)
+    optimum, simple = np.nanmax(means, axis=1).mean(), blind.max()
+    assert best.tolist() == [0, 0, 0, 0, 6, 6, 0, 0, 0, 0, 0, 9, 0]
+    assert (np.flatnonzero(np.nanmax(means, axis=1) > 0) == [4, 5, 11]).all()
+    assert blind.argmax() == 6
+    assert optimum - simple > WORTH * (optimum - uniform)
+    share = (optimum - simple) / (optimum - uniform)
+    gaps = np.diff(np.sort(np.nan_to_num(means, nan=-99), axis=1)[:, -2:])
+    sd = sqrt(squares[places, best].mean() - optimum**2)
+    figures = (f"{value:.6f}" for value in (uniform, blind[0], simple, optimum, blind.mean()))
+    published("Loophole.md", *figures, f"{share:.3f}")
+    published("Loophole.md", f"{sd:.3f} / {gaps.mean():.4f} = {sd / gaps.mean():.0f}")
+    published("Loophole.md", f"{sd:.3f} / {gaps.min():.4f} = {sd / gaps.min():.0f}")
+    bounds = loophole_bounds(settings)
+    assert float(bounds.random) == pytest.approx(uniform, abs=1e-12)
+    assert float(bounds.optimum) == pytest.approx(optimum, abs=1e-12)
+    lines = (DOCS / "Loophole.md").read_text(encoding="utf-8").splitlines()
+    for rules, worth, slip in zip(settings.sheets, means[places, best], best, strict=True):
+        name = rules.name.replace("even-double-super-bonus-", "...-")
+        (line,) = [line for line in lines if line.startswith(f"| `{name}` |")]
+        edges = [f"{100 * float(box.house_edge):+.4f} %" for box in box_values(rules).values()]
+        assert all(edge in line for edge in edges)
+        assert line.endswith(f"| {slip} | {worth:.6f} |")
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ __all__ = [
     "Legal",
     "State",
     "Transition",
+    "legal_actions",
     "read_deal",
     "setting_in_order",
     "settings_in_order",
@@ -118,9 +119,9 @@ class Legal(NamedTuple):
 
 
 class Core:
-    """The rules of one task, ready to step."""
+    """The rules of one task, ready to step; cores of one shoe may share the deals they keep."""
 
-    def __init__(self, settings: EnvSettings) -> None:
+    def __init__(self, settings: EnvSettings, ahead: DealsAhead | None = None) -> None:
         rules = settings.rules
         self.settings = settings
         self.encoding = Encoding(settings)
@@ -139,15 +140,15 @@ class Core:
         self._start_cents, self._n_rounds = settings.bankroll_cents or 0, settings.n_rounds
         self._target = settings.target_cents
         self._is_expected = settings.reward == "expected" and rules.dealer_opens == "after_players"
-        self._ahead = DealsAhead(rules, as_dealt=not self._is_sorted)
+        self._ahead = ahead or DealsAhead(rules, as_dealt=not self._is_sorted)
         self._row = RowEncoder(self.encoding, State._fields)
         self._bets_from = lru_cache(_MOST_MASKS)(self._legal_bets)
         ones = np.ones(self._n_actions, dtype=np.bool_)
-        self._all = _legal(ones)
-        self._all_settings = _legal(np.arange(self._n_actions) < N_SETTINGS)
+        self._all = legal_actions(ones)
+        self._all_settings = legal_actions(np.arange(self._n_actions) < N_SETTINGS)
 
     def __reduce__(self) -> tuple[type[Core], tuple[EnvSettings]]:
-        return Core, (self.settings,)  # copies start with empty caches
+        return type(self), (self.settings,)  # copies start with empty caches
 
     @cached_property
     def _referee(self) -> Referee:
@@ -207,7 +208,7 @@ class Core:
         flags[n_slips : n_slips + settings.can_leave] = True
         if n_levels:
             flags[:n_slips] = self._needs <= self._levels[n_levels - 1]
-        return _legal(flags)
+        return legal_actions(flags)
 
     def observe(self, state: State) -> NDArray[Any]:
         """The observation of a state, a fresh array."""
@@ -228,6 +229,10 @@ class Core:
         seed, index = state.seed, state.round_index
         packets = state.forced or deal_round(self.settings.rules, seed, index, 2)
         return signals.draw(seed, index, packets[signals.packet][0])
+
+    def settings_at(self, state: State, *, is_settled: bool = False) -> EnvSettings:
+        """The settings with the sheet known to be in force, or with the last settled round's."""
+        return self.settings
 
     # ------------------------------------------------------------ one round
 
@@ -308,7 +313,8 @@ def read_deal(deal: Any, rules: RuleSet) -> tuple[Hand, Hand]:
     return pair
 
 
-def _legal(flags: NDArray[np.bool_]) -> Legal:
+def legal_actions(flags: NDArray[np.bool_]) -> Legal:
+    """The actions of the flags, which it takes over."""
     flags.setflags(write=False)
     numbers = flags.astype(np.int8)
     numbers.setflags(write=False)

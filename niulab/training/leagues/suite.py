@@ -95,7 +95,7 @@ def hold_suite(
     report = suite_report(config, cells)
     provenance = Provenance(
         study="suite",
-        rules=tuple({(t.settings.rules.name, t.settings.rules.rules_hash) for t in config.tasks}),
+        rules=tuple({(t.settings.rules_name, t.settings.rules_hash) for t in config.tasks}),
         seed=config.seed,
         config=dict(config.tree),
         **circumstances(command or "niulab.training.leagues.suite.hold_suite(config, folder)"),
@@ -258,7 +258,7 @@ def _cautions(config: SuiteConfig, records: _Records) -> list[str]:
     """What must be seen before any figure."""
     found = []
     for rules in {
-        task.settings.rules.rules_hash: task.settings.rules for task in config.tasks
+        rules.rules_hash: rules for task in config.tasks for rules in task.settings.every_sheet
     }.values():
         found += player_edges(rules)
     kept = [record for record in records.values() if record is not None]
