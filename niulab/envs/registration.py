@@ -14,6 +14,7 @@ ENV_IDS = (
     "niulab/Table-v0",
     "niulab/Session-v0",
     "niulab/Peek-v0",
+    "niulab/Shoe-v0",
 )
 """Every id, the flagship first."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from niulab.engine.rules import DEFAULT_RULES, RuleSet, check_rules, load_rules, shipped_names
+from niulab.engine.shoe import rounds_per_shoe
 from niulab.engine.wagers import Slip, least_slip, verify_slip
 from niulab.envs.contradictions import contradictions
 from niulab.envs.menus import default_menu, grid_menu
@@ -29,6 +30,7 @@ Observation = Literal["float32", "uint8"]
 EncodingName = Literal["flags", "ids"]
 Illegal = Literal["replace", "raise"]
 MaskPlace = Literal["info", "observation"]
+ShoeView = Literal["cards", "counts", "classes"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "decisions": get_args(Decisions),
@@ -39,6 +41,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "encoding": get_args(EncodingName),
     "illegal": get_args(Illegal),
     "mask": get_args(MaskPlace),
+    "shoe": get_args(ShoeView),
 }
 _FLAGS = ("can_leave", "point_flags")
 
@@ -55,7 +58,10 @@ class EnvSettings:
     the table. card_order: of the shown hand. observation, encoding, point_flags: see ``encoding``.
     illegal: whether a masked action is replaced by action 0 or refused. mask: where it is handed
     out; with "observation" the space is a Dict of "observation" and "action_mask". channel: what is
-    seen of one card before the bet, None for nothing.
+    seen of one card before the bet, None for nothing. shoe: what is seen of a shoe that is dealt by
+    penetration, None for nothing: the "cards" of the last round, or the "counts" of the cards left,
+    or those of the "classes" of cards that the events of the sheet tell apart. With it every
+    episode opens a shoe, and a deadline of None is its last round.
     """
 
     rules: RuleSet
@@ -75,6 +81,7 @@ class EnvSettings:
     illegal: Illegal = "replace"
     mask: MaskPlace = "info"
     channel: Channel | None = None
+    shoe: ShoeView | None = None
 
     @property
     def bets(self) -> bool:
@@ -160,6 +167,8 @@ def make_settings(
             values["menu"] = _read_menu(rules, values["decisions"], slip, menu, mistakes)
         except WagerError as error:  # a sheet whose required box takes no stake at all
             mistakes.append(f"rules: {error}")
+        if values["shoe"] is not None and values["n_rounds"] is None:
+            values["n_rounds"] = rounds_per_shoe(rules, 2)
     if mistakes:
         raise ConfigError(_report(mistakes))
     settings = EnvSettings(**values)
@@ -186,6 +195,8 @@ def _report(mistakes: list[str]) -> str:
 def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
     for key, choices in _CHOICES.items():
         value = values[key]
+        if value is None and key == "shoe":
+            continue
         if value not in choices:
             hint = nearest(value, choices) if isinstance(value, str) else ""
             known = ", ".join(repr(choice) for choice in choices)
