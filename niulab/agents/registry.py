@@ -3,7 +3,8 @@
 Setting hands: ``random``, ``never-claim``, ``greedy-pair``, ``first-found-base``, ``oracle``.
 Betting: ``random``, ``least-slip``, ``flat:3`` or ``flat:single=100,super=40``, a betting system as
 ``system:martingale``, or ``system:martingale@single=500`` for another base slip
-(``agents.systems.catalog``), and over a bankroll or after a look ``optimal``. Both:
+(``agents.systems.catalog``), over a bankroll, after a look or along a shoe ``optimal``, and along a
+shoe ``counter``. Both:
 ``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least slip.
 ``model:PATH`` loads a trained model, ``table:PATH`` a table of actions.
 """
@@ -25,6 +26,7 @@ from niulab.agents.baselines import (
     RandomAgent,
 )
 from niulab.agents.betting.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
+from niulab.agents.betting.counters import LinearCounter, OptimalCounter
 from niulab.agents.betting.peeker import OptimalPeeker
 from niulab.agents.betting.solver import OptimalBettor
 from niulab.agents.by_hand import TableAgent, read_table
@@ -44,10 +46,18 @@ SETTERS: dict[str, Callable[[EnvSettings], Agent]] = {
 }
 """Agents that set a hand, from worst to best."""
 
+
+def _optimal(settings: EnvSettings) -> Agent:
+    if settings.shoe is not None:
+        return OptimalCounter(settings)
+    return OptimalBettor(settings) if settings.channel is None else OptimalPeeker(settings)
+
+
 BETTORS: dict[str, Callable[[EnvSettings], Agent]] = {
     "random": RandomAgent,
     "least-slip": lambda _: LeastSlipBettor(),
-    "optimal": lambda s: OptimalBettor(s) if s.channel is None else OptimalPeeker(s),
+    "counter": LinearCounter,
+    "optimal": _optimal,
 }
 """Agents that choose a slip; ``flat:SLIP`` and ``system:NAME`` stand beside them."""
 

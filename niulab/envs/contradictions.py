@@ -56,8 +56,8 @@ def _of_the_shoe(settings: EnvSettings) -> Iterable[str]:
         yield "shoe and channel each show something before the bet: leave one of them out"
     if rules.deck.reshuffle != "penetration":
         yield (
-            f"shoe: '{rules.name}' shuffles before every round, so no card seen tells anything: use "
-            "a sheet with reshuffle='penetration', as 'six-deck-shoe-flush'"
+            f"shoe: '{rules.name}' shuffles before every round, so no card seen tells anything: "
+            "use a sheet with reshuffle='penetration', as 'six-deck-shoe-flush'"
         )
     elif settings.n_rounds is None or settings.n_rounds > rounds_per_shoe(rules, 2):
         yield (

@@ -54,6 +54,7 @@ PHASES = ("betting", "setting", "ended")
 
 BETTING, SETTING, ENDED = range(3)
 
+_CARDS = {"own hand": "hands", "dealer hand": "dealers", "last cards": "shoe"}
 _VERSION = 1
 _BYTE = 255
 
@@ -253,12 +254,8 @@ class Encoding:
 
     def encode_field(self, name: str, sight: Sight) -> NDArray[Any]:
         """The columns of one field; of the sight only what that field shows is looked at."""
-        if name == "own hand":
-            return self._encode_cards(_given(sight.hands, name))
-        if name == "dealer hand":
-            return self._encode_cards(_given(sight.dealers, name))
-        if name == "last cards":
-            return self._encode_cards(_given(sight.shoe, name))
+        if name in _CARDS:
+            return self._encode_cards(_given(getattr(sight, _CARDS[name]), name))
         if name == "cards left":
             return self._encode_shares(_given(sight.shoe, name) / np.maximum(self._full_shoe, 1))
         if name == "phase":

@@ -13,17 +13,20 @@ import numpy as np
 import pytest
 
 from niulab.agents.baselines import FirstFoundBaseAgent, GreedyPairAgent
+from niulab.agents.registry import make_agent
 from niulab.engine.cards import RANKS
 from niulab.engine.ranking import ranker
 from niulab.engine.settlement import settle
 from niulab.engine.wagers import exposure_cents
 from niulab.envs.settings import make_settings
 from niulab.evaluation.edges.peek import peek_bounds
+from niulab.evaluation.edges.shoe import evaluate_shoe, shoe_bounds, shoes
 from niulab.solvers.hand_values import hand_values
 from niulab.solvers.information import law_given_card
 from niulab.solvers.joint_law import joint_law
 from niulab.solvers.matchups import matchups
 from niulab.solvers.policy_law import policy_law, uniform_weights
+from niulab.solvers.shoes.slips import shoe_slips
 from niulab.solvers.values import slip_values
 
 DOCS = Path(__file__).parents[2] / "docs" / "environments"
@@ -300,3 +303,52 @@ def test_the_choice_among_bases_of_hong_kong_is_published():
     differ = (has_base & (least < ranks.max(axis=1))).mean()
     left = [f"{(task.optimum - v) / span:.3f}" for v in (greedy, value)]
     published("ArrangeHK.md", f"{value:.6f}", f"{share:.3f}", f"{differ:.3f}", *left)
+
+
+def test_a_shoe_is_worth_counting_and_a_linear_count_is_not_all():
+    """Uniform play and blind slips exactly, counters within intervals that hold at both ends."""
+    settings = make_settings("niulab/Shoe-v0")
+    slips = shoe_slips(settings.rules, settings.menu)
+    means = settings.n_rounds * slips.fresh / 100
+    uniform, blind = means.mean(), means.max()
+    assert blind == means[0]  # the least slip
+    bounds = shoe_bounds(settings, n_rounds=26_000)
+    count = evaluate_shoe(make_agent("counter", settings), settings, n_rounds=26_000)
+    least = bounds.optimum - bounds.gap
+    assert least - blind > WORTH * (bounds.optimum - uniform)
+    assert least - count.estimate.high > WORTH * (bounds.optimum - uniform)
+    published("Shoe.md", f"{uniform:.6f}", f"{blind:.6f}")
+    published("Shoe.md", f"{-slips.fresh_bonus[6]:.6f} %")
+    published("Shoe.md", *{f"{float(effect) / 100:+.6f}" for effect in slips.removals[6].values()})
+    (some,) = shoes(settings, n_shoes=500, seed=0)
+    nets = slips.bonus_nets(some.left.reshape(-1, 52)) + slips.fresh_main
+    second, first = np.sort(nets / 100, axis=1)[:, -2:].T
+    assert (first - second).mean() == pytest.approx(0.110, abs=0.005)
+    assert set(nets.argmax(axis=1)) == {0, 9}
+
+
+@pytest.mark.long
+def test_what_counting_is_worth_is_published():
+    settings = make_settings("niulab/Shoe-v0")
+    bounds = shoe_bounds(settings)
+    count = evaluate_shoe(make_agent("counter", settings), settings)
+    span = bounds.optimum - bounds.random
+    blind = 0.26 * shoe_slips(settings.rules, settings.menu).fresh[0]
+    published(
+        "Shoe.md",
+        f"{bounds.optimum:.3f} ± {bounds.gap:.3f}",
+        f"{count.value:.3f} ± {count.half_width:.3f}",
+        f"by {(bounds.optimum - blind) / span:.3f}",
+        f"by {(bounds.optimum - count.value) / span:.3f}",
+        f"has {1 - (bounds.optimum - blind) / span:.3f}",
+        f"{count.normalized:.3f}",
+    )
+
+
+@pytest.mark.long
+def test_a_costly_bonus_is_never_worth_a_count():
+    """The sheet of the other research shoe: the task would be a sanity check."""
+    settings = make_settings("niulab/Shoe-v0", rules="six-deck-shoe-bonus")
+    bounds = shoe_bounds(settings, n_rounds=32_000)
+    blind = 0.16 * shoe_slips(settings.rules, settings.menu).fresh.max()
+    assert bounds.optimum - blind < 0.001 * (bounds.optimum - bounds.random)

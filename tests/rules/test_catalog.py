@@ -44,6 +44,7 @@ BOXES = {
     "ngau-ngau-hong-kong": ("single",),
     "six-deck-shoe": (),
     "six-deck-shoe-bonus": ("even", "double", "super", "bonus"),
+    "six-deck-shoe-flush": ("even", "double", "super", "bonus"),
     "bomb-room": (),
 }
 SMALL = """

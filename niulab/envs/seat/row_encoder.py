@@ -18,8 +18,8 @@ class RowEncoder:
     """Writes the observation of one state at a time: the bytes of its fields, joined.
 
     ``names`` of the states' entries: hand, dealer, phase, slip, bankroll_cents and rounds_left are
-    shown, and a signal and a look at the shoe that are given. A field's bytes are those of ``Encoding.encode``, kept by the
-    value that the field shows.
+    shown, and a signal and a look at the shoe that are given. A field's bytes are those of
+    ``Encoding.encode``, kept by the value that the field shows.
     """
 
     _MOST_VALUES = 1 << 12

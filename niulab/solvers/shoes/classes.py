@@ -85,8 +85,12 @@ def _rank_classes(rules: RuleSet) -> CardClasses:
             f"ranks of '{rules.name}' depend on suits: the law of a depleted shoe has no short form"
         )
     best = table.split_table.max(axis=1)
-    of_cards = {tuple(row): int(rank) for row, rank in zip(table.multisets.tolist(), best, strict=True)}
-    return _product(_partition(13, [lambda r: of_cards[tuple(sorted(r))]]), [0] * 4, rules)
+    rank_of = dict(zip(map(tuple, table.multisets.tolist()), best.tolist(), strict=True))
+    conditions: list[Condition] = [
+        lambda ranks, rank=rank: rank_of[tuple(ranks)] >= rank  # type: ignore[misc]
+        for rank in range(1, table.n_ranks)
+    ]
+    return _product(_partition(13, conditions), [0] * 4, rules)
 
 
 def _partition(n: int, conditions: Sequence[Condition]) -> list[int]:

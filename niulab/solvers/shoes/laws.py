@@ -29,7 +29,7 @@ from niulab.engine.rules.model import RuleSet
 from niulab.errors import RulesError
 from niulab.solvers.shoes.classes import CardClasses, event_classes, rank_classes
 
-__all__ = ["WinLaw", "event_counts", "hands_left"]
+__all__ = ["WinLaw", "event_counts", "hands_left", "win_law"]
 
 _BINOMIALS = np.array([[comb(n, k) for k in range(HAND_SIZE + 1)] for n in range(417)])
 """C(n, k) for shoes of up to eight decks; int64."""
@@ -37,7 +37,8 @@ _BINOMIALS = np.array([[comb(n, k) for k in range(HAND_SIZE + 1)] for n in range
 
 def hands_left(left: NDArray[np.integer]) -> NDArray[np.int64]:
     """Hands of five that the cards left (n, 52) deal, int64 (n,)."""
-    return _BINOMIALS[left.sum(axis=1), HAND_SIZE]
+    hands: NDArray[np.int64] = _BINOMIALS[left.sum(axis=1), HAND_SIZE]
+    return hands
 
 
 def event_counts(rules: RuleSet, left: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -72,6 +73,13 @@ def _ways(by_class: NDArray[np.int64], multisets: NDArray[np.int64]) -> NDArray[
         if taken.any():
             ways *= _BINOMIALS[column[:, None], taken]
     return ways
+
+
+def win_law(rules: RuleSet) -> WinLaw:
+    """The law of a sheet, made once per ``ranking_hash``; raises RulesError as ``WinLaw`` does."""
+    if rules.ranking_hash not in _LAWS:
+        _LAWS[rules.ranking_hash] = WinLaw(rules)
+    return _LAWS[rules.ranking_hash]
 
 
 class WinLaw:
@@ -130,6 +138,9 @@ class WinLaw:
             pairs *= by_class[:, number, taken]
         ties: NDArray[np.float64] = pairs @ (self._ranks[:, None] == np.arange(self.n_ranks))
         return ties
+
+
+_LAWS: dict[str, WinLaw] = {}
 
 
 class _SharedCards:

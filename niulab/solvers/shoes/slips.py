@@ -21,8 +21,7 @@ from niulab.engine.settlement import Outcome, net_table
 from niulab.engine.wagers import Slip
 from niulab.errors import RulesError
 from niulab.solvers.shoes.classes import event_classes
-from niulab.solvers.shoes.laws import WinLaw, event_counts, hands_left
-from niulab.solvers.values import slip_values
+from niulab.solvers.shoes.laws import WinLaw, event_counts, hands_left, win_law
 
 __all__ = ["ShoeSlips", "shoe_slips"]
 
@@ -48,12 +47,33 @@ class ShoeSlips:
 
     @cached_property
     def _law(self) -> WinLaw:
-        return WinLaw(self.rules)
+        return win_law(self.rules)
 
     @cached_property
-    def fresh(self) -> tuple[Fraction, ...]:
-        """Each slip's mean net from the full shoe, and so, by exchangeability, of every round."""
-        return tuple(slip_values(self.rules, slip).ev_cents for slip in self.menu)
+    def full(self) -> NDArray[np.int64]:
+        """The full shoe, (1, 52)."""
+        return np.array([self.rules.deck.composition], dtype=np.int64)
+
+    @cached_property
+    def fresh_bonus(self) -> NDArray[np.float64]:
+        """Mean net of each slip's bonus stakes from the full shoe, (slips,)."""
+        nets: NDArray[np.float64] = self.bonus_nets(self.full)[0]
+        return nets
+
+    @cached_property
+    def fresh_main(self) -> NDArray[np.float64]:
+        """Mean net of each slip's main stakes from the full shoe, (slips,)."""
+        nets: NDArray[np.float64] = self.main_nets(self.full)[0]
+        return nets
+
+    @property
+    def fresh(self) -> NDArray[np.float64]:
+        """Mean net of each slip from the full shoe, (slips,).
+
+        Before a card is dealt the cards of any round are as likely as those of the first, so these
+        are the slips' means in every round of a shoe.
+        """
+        return self.fresh_bonus + self.fresh_main
 
     @cached_property
     def can_be_best(self) -> NDArray[np.intp]:
@@ -114,7 +134,7 @@ class ShoeSlips:
     def removals(self) -> tuple[dict[str, Fraction], ...]:
         """For each slip, by class: what one card less of it adds to the net of its bonus stakes."""
         classes = event_classes(self.rules)
-        full = np.array(self.rules.deck.composition, dtype=np.int64)
+        full = self.full[0]
         result: list[dict[str, Fraction]] = [{} for _ in self.menu]
         before = self._exact_bonus(full)
         for number, name in enumerate(classes.names):
