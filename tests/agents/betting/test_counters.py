@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from niulab.agents.betting.counters import LinearCounter, OptimalCounter
-from niulab.agents.registry import BETTORS, agent_names, make_agent
+from niulab.agents.registry import BETTORS, make_agent
 from niulab.envs.settings import make_settings
 from niulab.envs.vector import NiuNiuVectorEnv
 from niulab.errors import ConfigError
@@ -72,4 +72,3 @@ def test_who_cannot_count_is_told_why():
     with pytest.raises(ConfigError, match="give shoe='counts'"):
         bets(OptimalCounter(settings), settings, 0, n=2)
     assert {make_agent(name, settings).name for name in ("counter", "optimal")} <= set(BETTORS)
-    assert "counter" not in agent_names(make_settings("niulab/Session-v0"))
