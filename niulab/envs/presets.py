@@ -56,5 +56,23 @@ PRESETS: dict[str, dict[str, Any]] = {
             "single-double-super",
         ),
     },
+    "niulab/Shoe-v0": {
+        "decisions": "bet",
+        "rules": "six-deck-shoe-flush",
+        "shoe": "classes",
+        "n_rounds": None,
+        "menu": [
+            "even=100",
+            "even=200",
+            "even=500",
+            "even=100,double=100",
+            "even=100,super=100",
+            "even=100,double=100,super=100",
+            "even=100,bonus=100",
+            "even=100,bonus=200",
+            "even=100,bonus=500",
+            "even=100,bonus=1000",
+        ],
+    },
 }
 """What each id changes in the defaults of ``EnvSettings``."""

@@ -16,6 +16,7 @@ ENV_IDS = (
     "niulab/SessionStake-v0",
     "niulab/Peek-v0",
     "niulab/Loophole-v0",
+    "niulab/Shoe-v0",
 )
 """Every id, the flagship first."""
 

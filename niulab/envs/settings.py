@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from niulab.engine.rules import DEFAULT_RULES, RuleSet, check_rules, load_rules, shipped_names
+from niulab.engine.shoe import rounds_per_shoe
 from niulab.engine.wagers import Slip, least_slip, verify_slip
 from niulab.envs.contradictions import contradictions
 from niulab.envs.menus import default_menu, grid_menu
@@ -33,6 +34,7 @@ EncodingName = Literal["flags", "ids"]
 Illegal = Literal["replace", "raise"]
 MaskPlace = Literal["info", "observation"]
 Stakes = Literal["menu", "continuous"]
+ShoeView = Literal["cards", "counts", "classes"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "decisions": get_args(Decisions),
@@ -44,6 +46,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "illegal": get_args(Illegal),
     "mask": get_args(MaskPlace),
     "stakes": get_args(Stakes),
+    "shoe": get_args(ShoeView),
 }
 _FLAGS = ("can_leave", "point_flags", "rules_visible")
 
@@ -64,7 +67,10 @@ class EnvSettings:
     for each box ("continuous", see ``stakes.mapping``); the menu then holds every slip that these
     can come to, on chips of ``chip_cents`` and at most ``maximum_cents`` on a box (None: the
     sheet's). sheets: those a round's sheet is drawn from, ``rules`` the first, None for ``rules``
-    alone; rules_visible: whether its terms are shown.
+    alone; rules_visible: whether its terms are shown. shoe: what is seen of a shoe that is dealt by
+    penetration, None for nothing: the "cards" of the last round, or the "counts" of the cards left,
+    or those of the "classes" of cards that the events of the sheet tell apart. With it every
+    episode opens a shoe, and a deadline of None is its last round.
     """
 
     rules: RuleSet
@@ -89,6 +95,7 @@ class EnvSettings:
     maximum_cents: int | None = None
     sheets: tuple[RuleSet, ...] | None = None
     rules_visible: bool = True
+    shoe: ShoeView | None = None
 
     @property
     def every_sheet(self) -> tuple[RuleSet, ...]:
@@ -208,6 +215,8 @@ def make_settings(
                 values["menu"] = _read_menu(rules, values["decisions"], slip, menu, mistakes)
         except WagerError as error:  # a sheet whose required box takes no stake at all
             mistakes.append(f"rules: {error}")
+        if values["shoe"] is not None and values["n_rounds"] is None:
+            values["n_rounds"] = rounds_per_shoe(rules, 2)
     if mistakes:
         raise ConfigError(_report(mistakes))
     settings = EnvSettings(**values)
@@ -236,6 +245,8 @@ def _report(mistakes: list[str]) -> str:
 def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
     for key, choices in _CHOICES.items():
         value = values[key]
+        if value is None and key == "shoe":
+            continue
         if value not in choices:
             hint = nearest(value, choices) if isinstance(value, str) else ""
             known = ", ".join(repr(choice) for choice in choices)

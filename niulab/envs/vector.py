@@ -22,6 +22,7 @@ from niulab.envs.rows.observing import Observer
 from niulab.envs.rows.options import read_actions, read_options, read_seeds, row_seeds
 from niulab.envs.rows.round_infos import RoundInfos
 from niulab.envs.rows.table import LIMIT, Moves, Rows, Table, some_rows
+from niulab.envs.seat.core import verify_shoe_deals
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.envs.stakes.mapping import StakeMap, read_vectors
 from niulab.envs.stakes.space import action_space
@@ -106,6 +107,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         n, table = self.num_envs, self._table
         seeds, is_seeded = read_seeds(seed, n)
         rows, forced, is_forced = read_options(options, n, self.settings.rules)
+        verify_shoe_deals(self.settings, is_forced=bool(is_forced.any()))
         super().reset(seed=int(seeds[0]) if is_seeded[0] else None)
         if not self._is_reset:
             self._is_reset = True

@@ -28,6 +28,7 @@ from niulab.evaluation.edges.loophole import (
     why_loophole_simulated,
 )
 from niulab.evaluation.edges.peek import evaluate_peek, peek_bounds, why_peek_simulated
+from niulab.evaluation.edges.shoe import evaluate_shoe, shoe_bounds, why_shoe_played
 from niulab.evaluation.exact import arrangement_bounds, evaluate_arrangement, why_simulated
 from niulab.evaluation.rounds import evaluate_round, round_bounds, why_round_simulated
 from niulab.evaluation.score import UNITS, Bounds, Score, SimulatedScore
@@ -152,7 +153,17 @@ def score_agent(
     level: float = 0.95,
     progress: Callable[[int, int], None] | None = None,
 ) -> Score:
-    """Score an agent on a task, exactly where possible."""
+    """Score an agent on a task, exactly where possible; along a shoe exactly by composition."""
+    if settings.shoe is not None and why_shoe_played(settings) is None:
+        return evaluate_shoe(
+            agent,
+            settings,
+            n_rounds=n_rounds,
+            seed=seed,
+            level=level,
+            task=task,
+            progress=progress,
+        )
     why, score = _exact_road(settings)
     reason = why(agent, settings)
     if reason is None:
@@ -176,6 +187,8 @@ def known_bounds(settings: EnvSettings) -> Bounds:
         return peek_bounds(settings)
     if settings.sheets is not None:
         return loophole_bounds(settings)
+    if settings.shoe is not None:
+        return shoe_bounds(settings)
     if settings.bets and settings.bankroll_cents is not None:
         return session_bounds(settings)
     is_profit_of_one = settings.objective == "profit" and settings.n_rounds == 1
@@ -265,7 +278,7 @@ def _alarms(
 ) -> list[str]:
     """What no honest run shows: a cross-check far from its exact value, more than the optimum."""
     ceiling = bounds.optimum
-    is_blind = settings.channel is None
+    is_blind = settings.channel is None and settings.shoe is None
     if ceiling is None and settings.objective == "profit" and not edges and is_blind:
         ceiling = Fraction(
             0

@@ -43,9 +43,10 @@ class Bounds:
     """What the worst sensible and the best possible play are worth: uniform play and the optimum.
 
     In the unit of the task, per episode: Fractions of one round, floats (exact up to rounding) of
-    sessions, None where no exact figure is known. gap: proven most by which the optimum may be off.
-    floor: what ``random`` is the value of; where a look comes first, the best blind slip. ceiling:
-    what ``optimum`` is, where it is only a bound from above.
+    sessions, None where no exact figure is known. gap: proven most by which the optimum may be off;
+    along a shoe, whose optimum is simulated, the half-width of its interval. floor: what ``random``
+    is the value of; where a look comes first, the best blind slip. ceiling: what ``optimum`` is,
+    where it is only a bound from above.
     """
 
     random: Number | None

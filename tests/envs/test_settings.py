@@ -102,7 +102,10 @@ def test_presets_are_the_registered_ids():
 @pytest.mark.parametrize("preset", ENV_IDS)
 @pytest.mark.parametrize("name", sorted(PLAYABLE))
 def test_settings_survive_json(preset, name):
-    settings = make_settings(preset, rules=name, card_order="dealt")
+    words = {"rules": name, "card_order": "dealt"}
+    if preset == "niulab/Shoe-v0" and not name.startswith("six-deck"):
+        words |= {"shoe": None, "menu": None}  # these sheets keep no shoe, some have other boxes
+    settings = make_settings(preset, **words)
     again = make_settings(preset, **json.loads(json.dumps(settings.to_json())))
     assert again == settings
     assert make_settings(settings) is settings

@@ -16,6 +16,7 @@ __all__ = ["Observer"]
 
 _CARDS = {"own hand": "hands", "dealer hand": "dealers"}
 _NUMBERED = {"phase": "phases", "stakes": "slips", "signal": "signals"}
+_SHOE = {"last cards", "cards left"}
 _MADE_WHEN_NEEDED = ("_spots", "_codes", "_terms")
 
 
@@ -54,6 +55,8 @@ class Observer:
                     out[:, column] = codes[number]
             elif name == "terms":  # too many columns to go through one by one
                 out[:, field.start : field.stop] = self._terms[sight.sheets]
+            elif name in _SHOE:
+                out[:, field.start : field.stop] = self._encoding.encode_field(name, sight)
             else:
                 values = self._encoding.encode_field(name, sight)
                 for column, of_column in zip(columns, values.T, strict=True):

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.engine.hands import SPLITS
-from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Sight
+from niulab.engine.shoe import rounds_per_shoe
+from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Encoding, Sight
 from niulab.envs.rewards import rewards_of
 from niulab.envs.rows.croupier import NET, Croupier
 from niulab.envs.rows.expectations import Expectations
 from niulab.envs.rows.masks import LegalActions
+from niulab.envs.rows.shoe_rows import ShoeRows
 from niulab.envs.settings import EnvSettings
 from niulab.envs.sheets.croupier import SheetCroupier
 from niulab.envs.sheets.drawing import Sheets
@@ -113,6 +115,7 @@ class Table:
         self._channel = None if channel is None else Signals(settings.rules, channel)
         self.signals = np.zeros(n, dtype=np.int64)
         self.sheets = np.zeros(n, dtype=np.int64)
+        self._shoe = None if settings.shoe is None else ShoeRows(Encoding(settings), n)
         self._croupier = Croupier(settings.rules, settings.menu)
         self._sheets: Sheets | None = None
         self.allowed = self.masks
@@ -130,8 +133,14 @@ class Table:
     # ------------------------------------------------------------ acts
 
     def start(self, rows: Rows) -> None:
-        """Open an episode in some rows with the round they stand at."""
+        """Open an episode in some rows with the round they stand at; where the shoe is shown, with
+        the next round that opens one.
+        """
         settings = self.settings
+        if self._shoe is not None:
+            per_shoe = rounds_per_shoe(settings.rules, 2)
+            self.rounds[rows] = -(-self.rounds[rows] // per_shoe) * per_shoe
+            self._shoe.open(rows)
         self.bankrolls[rows] = settings.bankroll_cents or 0
         self.rounds_left[rows] = settings.n_rounds or -1
         self.last_nets[rows] = 0
@@ -190,9 +199,9 @@ class Table:
         if self._channel is not None:
             signals = np.where(self.phases == BETTING, self.signals, self._channel.nothing)
         money = self.bankrolls, self.rounds_left
-        return Sight(
-            self.hands, self.dealers, self.phases, self.slips, *money, signals, self.sheets
-        )
+        shoe = None if self._shoe is None else self._shoe.seen
+        shown = self.hands, self.dealers, self.phases, self.slips
+        return Sight(*shown, *money, signals, self.sheets, shoe)
 
     @property
     def is_free(self) -> bool:
@@ -226,6 +235,8 @@ class Table:
         for name in self.STATE:
             getattr(self, name)[...] = np.array(tree[name], dtype=getattr(self, name).dtype)
         self._look(_ALL)
+        if self._shoe is not None:
+            self._shoe.restore(self.seeds, self.rounds, self.slips >= 0)
 
     # ------------------------------------------------------------ one round
 
@@ -312,6 +323,8 @@ class Table:
     ) -> None:
         """Settle the ascending hands of some rows; those whose episode goes on open a round."""
         settings = self.settings
+        if self._shoe is not None:
+            self._shoe.take(rows, hands, dealers)
         slips = self.slips[rows].copy()
         before = self.bankrolls[rows].copy()
         has_chips = settings.bankroll_cents is not None

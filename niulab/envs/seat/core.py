@@ -28,7 +28,9 @@ from niulab.envs.rewards import expected_net_cents, reward_of
 from niulab.envs.seat.ahead import DealsAhead
 from niulab.envs.seat.referee import Referee, Ruling
 from niulab.envs.seat.row_encoder import RowEncoder
+from niulab.envs.seat.shoe_sight import ShoeSight, first_of_shoe
 from niulab.envs.settings import N_SETTINGS, EnvSettings
+from niulab.errors import ConfigError
 
 __all__ = [
     "Core",
@@ -40,6 +42,7 @@ __all__ = [
     "read_deal",
     "setting_in_order",
     "settings_in_order",
+    "verify_shoe_deals",
 ]
 
 Hand = tuple[int, ...]
@@ -126,6 +129,7 @@ class Core:
         self.settings = settings
         self.encoding = Encoding(settings)
         self._signals = self.encoding.signals
+        self._shoe = None if settings.shoe is None else ShoeSight(self.encoding)
         # a slip can be placed as soon as this many cents are in sight
         needs = [exposure_cents(rules, cover_from(rules, slip, 0)) for slip in settings.menu]
         self._needs = np.array(needs)
@@ -159,8 +163,12 @@ class Core:
     ) -> State:
         """The first state of an episode that begins with round ``round_index`` of ``seed``.
 
-        ``forced`` hands (``read_deal``) are dealt in that round.
+        ``forced`` hands (``read_deal``) are dealt in that round. Where the shoe is shown the
+        episode begins with the next round that opens one.
         """
+        if self._shoe is not None:
+            round_index = first_of_shoe(self.settings.rules, round_index)
+            verify_shoe_deals(self.settings, is_forced=forced is not None)
         return self._open_round(seed, round_index, self._start_cents, self._n_rounds, 0, forced)
 
     def step(self, state: State, action: int) -> tuple[State, Transition]:
@@ -213,7 +221,11 @@ class Core:
     def observe(self, state: State) -> NDArray[Any]:
         """The observation of a state, a fresh array."""
         if self._signals is None:
-            return self._row.encode(state)
+            if self._shoe is None:
+                return self._row.encode(state)
+            is_dealt = state.slip >= 0
+            seen = self._shoe.look(state.seed, state.round_index, is_dealt=is_dealt)
+            return self._row.encode(state, None, seen)
         return self._row.encode(state, self.signal(state))
 
     def signal(self, state: State) -> int | None:
@@ -311,6 +323,15 @@ def read_deal(deal: Any, rules: RuleSet) -> tuple[Hand, Hand]:
     pair = hand, parse_hand(dealer, copies=rules.deck.decks, seen=hand)
     Round.open(rules).place(1, least_slip(rules)).verify_deal(pair)
     return pair
+
+
+def verify_shoe_deals(settings: EnvSettings, *, is_forced: bool) -> None:
+    """Raise ConfigError where hands are forced on a shoe that is shown."""
+    if is_forced and settings.shoe is not None:
+        raise ConfigError(
+            f"the task shows the shoe (shoe='{settings.shoe}'), and forced hands do not come from "
+            "it: leave the deal out, or give shoe=None"
+        )
 
 
 def legal_actions(flags: NDArray[np.bool_]) -> Legal:
