@@ -29,6 +29,7 @@ __all__ = [
     "Masks",
     "Observations",
     "PredictAgent",
+    "RememberingAgent",
     "SamplingAgent",
     "StochasticAgent",
     "as_actions",
@@ -91,13 +92,21 @@ class HandSetter(Agent, Protocol):
 
 
 @runtime_checkable
-class FiniteMemoryBettor(Agent, Protocol):
-    """A bettor whose finite memory is known, so that exact evaluation can follow it."""
+class RememberingAgent(Agent, Protocol):
+    """An agent that can say whether it has a memory, so that nobody takes it for a table."""
 
     @property
     def remembers(self) -> bool:
-        """Whether its bets hang on the rounds before, or on chance, besides what it is shown."""
+        """Whether its answers hang on what it saw before, or on chance, besides what it is shown.
+
+        True is believed without asking: exact evaluation then follows the memory or simulates.
+        """
         ...
+
+
+@runtime_checkable
+class FiniteMemoryBettor(RememberingAgent, Protocol):
+    """A bettor whose finite memory is known, so that exact evaluation can follow it."""
 
     def tables(self, *, step_cents: int, n_levels: int) -> BettingTables:
         """Its bets in the task it was made for, by memory and bankroll level."""

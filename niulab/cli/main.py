@@ -13,7 +13,18 @@ import typer
 from typer.core import TyperGroup
 
 from niulab import __version__
-from niulab.cli import benchmark, demo, evaluate, hand, rules, simulate, solve, study, train
+from niulab.cli import (
+    benchmark,
+    demo,
+    evaluate,
+    hand,
+    rules,
+    simulate,
+    solve,
+    study,
+    train,
+    tune,
+)
 from niulab.cli.agents import export, import_zip, play
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
@@ -84,6 +95,7 @@ for _name, _room in {
     "simulate": simulate,
     "hand": hand,
     "train": train,
+    "tune": tune,
     "evaluate": evaluate,
     "export": export,
     "import": import_zip,

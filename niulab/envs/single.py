@@ -105,7 +105,7 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         if state is None or state.phase == ENDED:
             when = "before the first reset()" if state is None else "after the end of the episode"
             raise ResetNeeded(f"step() {when}: call reset()")
-        self._state, self._last = self.core.step(state, self._read(action))
+        self._state, self._last = self.core.step(state, self.read_action(action))
         if self.render_mode == "human":
             self.render()
         has_ended = self._last.end is not None
@@ -161,8 +161,8 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         self.np_random.bit_generator.state = state["np_random"]
         return self._observation(), self._info()
 
-    def _read(self, action: Any) -> int:
-        """The index of an action."""
+    def read_action(self, action: Any) -> int:
+        """The index of an action of the space; raises InvalidAction for what is none."""
         if self._stakes is None:
             return _read_action(action)
         vectors = read_vectors(action, (self._stakes.n_boxes,))[None]
@@ -229,7 +229,7 @@ def _settlement_info(ruling: Ruling, dealer: Hand) -> dict[str, Any]:
 
 
 def _read_action(action: Any) -> int:
-    """A whole number, whatever wraps it; one-element arrays and floats are none."""
+    """An action as a plain int, whatever wraps it; one-element arrays and floats are none."""
     try:
         return operator.index(action)
     except TypeError:

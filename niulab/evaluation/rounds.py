@@ -23,6 +23,7 @@ from niulab.evaluation.asking import (
     asked_weights,
     probabilities_of,
     why_hands_simulated,
+    why_memory_simulated,
 )
 from niulab.evaluation.exact import SETTING_IS_FREE
 from niulab.evaluation.score import Bounds, RoundScore
@@ -100,7 +101,7 @@ def why_round_simulated(agent: Agent, settings: EnvSettings) -> str | None:
         return "values of whole sessions are simulated in this version"
     if settings.can_leave:
         return "a player who may leave before the bet is simulated in this version"
-    reason = why_hands_simulated(settings)
+    reason = why_hands_simulated(settings) or why_memory_simulated(agent)
     if reason is not None or isinstance(agent, StochasticAgent):
         return reason
     return _find_dependence(agent, settings)

@@ -26,12 +26,12 @@ from niulab.errors import ConfigError, OutOfBudgetError
 from niulab.evaluation.benchmark import score_agent
 from niulab.evaluation.score import ArrangementScore, Score
 from niulab.training.algorithms import apply_schedules
-from niulab.training.checkpoint import prune_checkpoints, write_checkpoint
 from niulab.training.config import TrainConfig
-from niulab.training.progress import ProgressBar
-from niulab.training.run_folder import RunFolder, package_versions
+from niulab.training.runs.checkpoint import prune_checkpoints, write_checkpoint
+from niulab.training.runs.progress import ProgressBar
+from niulab.training.runs.run_folder import RunFolder, package_versions
+from niulab.training.runs.tracking import Tracker
 from niulab.training.sb3_vec import Sb3Vec
-from niulab.training.tracking import Tracker
 
 __all__ = ["Clock", "RunCallback", "breakdown", "due_multiples", "verify_finite"]
 

@@ -18,12 +18,12 @@ from niulab.evaluation.benchmark import score_agent
 from niulab.evaluation.score import Score
 from niulab.training.algorithms import make_model
 from niulab.training.callbacks import RunCallback, breakdown
-from niulab.training.checkpoint import find_checkpoint, kept_generators, restore
 from niulab.training.config import TrainConfig
-from niulab.training.progress import ProgressBar
-from niulab.training.run_folder import RunFolder, default_folder
+from niulab.training.runs.checkpoint import find_checkpoint, kept_generators, restore
+from niulab.training.runs.progress import ProgressBar
+from niulab.training.runs.run_folder import RunFolder, default_folder
+from niulab.training.runs.tracking import Tracker
 from niulab.training.sb3_vec import make_sb3_vec
-from niulab.training.tracking import Tracker
 
 __all__ = ["RunResult", "train"]
 

@@ -21,14 +21,15 @@ from stable_baselines3.common.save_util import load_from_zip_file
 from niulab.agents.models.card import CardNetwork, MlpNetwork, ModelCard, Network
 from niulab.agents.models.file import load_model, save_model
 from niulab.agents.models.networks import ACTIVATIONS
-from niulab.agents.models.sb3 import agent_of, build_policy, one_thread, policy_recipe
+from niulab.agents.models.policies import build_policy, policy_recipe
+from niulab.agents.models.sb3 import agent_of, one_thread
 from niulab.envs.encoding import Encoding
 from niulab.envs.settings import EnvSettings
 from niulab.errors import CheckpointError, ConfigError
 from niulab.seeding import generator
 from niulab.training.algorithms import algorithm_class
-from niulab.training.checkpoint import kept_generators
-from niulab.training.run_folder import package_versions
+from niulab.training.runs.checkpoint import kept_generators
+from niulab.training.runs.run_folder import package_versions
 from niulab.training.sb3_vec import make_sb3_vec
 
 __all__ = ["export_zip", "import_zip"]

@@ -10,7 +10,7 @@ import pytest
 
 from niulab.agents.models.card import CardNetwork, ModelCard
 from niulab.agents.models.file import save_model
-from niulab.agents.models.sb3 import build_policy
+from niulab.agents.models.policies import build_policy
 from niulab.envs.settings import make_settings
 from niulab.solvers.hand_values import hand_values
 

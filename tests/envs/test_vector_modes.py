@@ -160,7 +160,7 @@ def test_the_mode_is_an_enum_in_each_instances_metadata():
 def test_wrappers_that_assume_another_mode_are_refused():
     """Gymnasium's check reads the metadata."""
     wrap = gymnasium.wrappers.vector.RescaleObservation
-    with pytest.raises(ValueError, match="NEXT_STEP or DISABLED"):
+    with pytest.raises((ValueError, AssertionError)):  # the latter up to Gymnasium 1.2
         wrap(NiuNiuVectorEnv(2), min_obs=np.float32(0), max_obs=np.float32(1))
     wrap(
         NiuNiuVectorEnv(2, autoreset_mode="NextStep"), min_obs=np.float32(0), max_obs=np.float32(1)

@@ -10,8 +10,9 @@ from niulab.agents.models import file as model_file
 from niulab.agents.models.sb3 import load_agent
 from niulab.errors import CheckpointError
 from niulab.evaluation import read_curve
-from niulab.training import run_folder, train
-from niulab.training.checkpoint import find_checkpoint
+from niulab.training import train
+from niulab.training.runs import run_folder
+from niulab.training.runs.checkpoint import find_checkpoint
 
 WEIGHTS = "final/weights.safetensors"
 

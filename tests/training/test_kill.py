@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from niulab.training.run_folder import RunFolder
+from niulab.training.runs.run_folder import RunFolder
 
 KILLER = """
 import json, os, shutil, signal, sys, time

@@ -8,8 +8,8 @@ from niulab.errors import CheckpointError
 from niulab.training import run as run_room
 from niulab.training import train
 from niulab.training.callbacks import RunCallback
-from niulab.training.checkpoint import find_checkpoint
-from niulab.training.tracking import Tracker
+from niulab.training.runs.checkpoint import find_checkpoint
+from niulab.training.runs.tracking import Tracker
 
 
 class Killed(BaseException):
@@ -64,7 +64,10 @@ def scalars(folder, tag):
     return [(event.step, event.value) for event in events.Scalars(tag)]
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "maskable_ppo", "dqn"])
+@pytest.mark.parametrize(
+    "algorithm",
+    ["ppo", "a2c", "maskable_ppo", "recurrent_ppo", "dqn", "qrdqn", "sac", "td3", "imitation"],
+)
 def test_a_resumed_run_equals_an_uninterrupted_one(
     algorithm, tiny, tmp_path, killed_after, monkeypatch
 ):

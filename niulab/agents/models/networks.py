@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, pairwise, permutations
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,6 +34,7 @@ __all__ = [
     "Sine",
     "SplitActorCritic",
     "SplitQNetwork",
+    "SplitQuantileNetwork",
     "perceptron",
 ]
 
@@ -255,11 +257,9 @@ class SplitActorCritic(nn.Module):
         return values + of_context[:, self.n_actions :]
 
 
-class SplitQNetwork(nn.Module):
-    """Action values of a hand's ten splits, (n, n_actions).
-
-    value of a split = value of the hand + <vector of the base, vector of the pair>: what a pair is
-    worth depends on whether the base behind it qualifies, which a sum of two scores cannot say.
+class _SplitProducts(nn.Module):
+    """What action values of splits are made of: products of a base's and a pair's vectors, an
+    offset of the hand and one of the context, the last two with ``n_outputs`` numbers per action.
     """
 
     def __init__(
@@ -268,6 +268,7 @@ class SplitQNetwork(nn.Module):
         highs: Sequence[float],
         n_actions: int,
         *,
+        n_outputs: int,
         embedding: int = 128,
         hidden: Sequence[int] = (64,),
         pair_embedding: int = 16,
@@ -280,29 +281,78 @@ class SplitQNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.n_actions = n_actions
+        self.n_outputs = n_outputs
         self.reader = CardReader(layout, highs)
         base = DeepSet(embedding, hidden, _N_FEATURES, activation)
         pair = DeepSet(pair_embedding, pair_hidden, _N_FEATURES, activation)
         self.bases = CardSetScores(3, base, has_repeats=has_repeats)
         self.pairs = CardSetScores(2, pair, has_repeats=has_repeats)
-        self.hand_value = DeepSet(critic_embedding, critic_hidden, 1, critic_activation)
+        self.hand_value = DeepSet(critic_embedding, critic_hidden, n_outputs, critic_activation)
         n_context = self.reader.n_context
         self.context: nn.Module | None = None
         if n_context:
-            self.context = perceptron(n_context, critic_hidden, n_actions, critic_activation)
+            n_out = n_actions * n_outputs
+            self.context = perceptron(n_context, critic_hidden, n_out, critic_activation)
+
+    def products(self, cards: Tensor) -> Tensor:
+        """Vectors of the ten splits, (n, 10, features)."""
+        bases: Tensor = self.bases(_places(cards, _BACKS))
+        pairs: Tensor = self.pairs(_places(cards, _FRONTS))
+        return bases * pairs
+
+
+class SplitQNetwork(_SplitProducts):
+    """Action values of a hand's ten splits, (n, n_actions).
+
+    value of a split = value of the hand + <vector of the base, vector of the pair>: what a pair is
+    worth depends on whether the base behind it qualifies, which a sum of two scores cannot say.
+    """
+
+    def __init__(
+        self, layout: CardLayout, highs: Sequence[float], n_actions: int, **widths: Any
+    ) -> None:
+        super().__init__(layout, highs, n_actions, n_outputs=1, **widths)
 
     def forward(self, observations: Tensor) -> Tensor:
         cards = self.reader.cards(observations)
-        bases: Tensor = self.bases(_places(cards, _BACKS))
-        pairs: Tensor = self.pairs(_places(cards, _FRONTS))
-        values: Tensor = self.hand_value(cards) + (bases * pairs).sum(dim=2)
+        values: Tensor = self.hand_value(cards) + self.products(cards).sum(dim=2)
         if self.context is None:
             return values
         of_context: Tensor = self.context(self.reader.context(observations))
         return of_context + _padded(values, cards, self.n_actions)
 
 
+class SplitQuantileNetwork(_SplitProducts):
+    """Quantiles of the return of each action, (n, n_quantiles, n_actions).
+
+    As ``SplitQNetwork``, with every quantile a sum of the product's entries of its own.
+    """
+
+    def __init__(
+        self,
+        layout: CardLayout,
+        highs: Sequence[float],
+        n_actions: int,
+        *,
+        n_quantiles: int,
+        **widths: Any,
+    ) -> None:
+        super().__init__(layout, highs, n_actions, n_outputs=n_quantiles, **widths)
+        self.spread = nn.Linear(_N_FEATURES, n_quantiles, bias=False)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        cards = self.reader.cards(observations)
+        of_hand: Tensor = self.hand_value(cards)
+        of_splits: Tensor = self.spread(self.products(cards))
+        values = of_hand[:, :, None] + of_splits.transpose(1, 2)
+        if self.context is None:
+            return values
+        of_context: Tensor = self.context(self.reader.context(observations))
+        shape = (len(cards), self.n_outputs, self.n_actions)
+        return of_context.reshape(shape) + _padded(values, cards[:, :, None], self.n_actions)
+
+
 def _padded(scores: Tensor, cards: Tensor, n_actions: int) -> Tensor:
-    """Scores of the splits where a hand lies, zeros elsewhere, (n, n_actions)."""
+    """Scores (..., 10) of the splits where a hand lies, zeros elsewhere, (..., n_actions)."""
     scores = scores * (cards[:, :1] != NO_CARD)
-    return functional.pad(scores, (0, n_actions - scores.shape[1]))
+    return functional.pad(scores, (0, n_actions - scores.shape[-1]))

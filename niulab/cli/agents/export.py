@@ -38,7 +38,7 @@ def run(
     holds its whole score, exact where the task has one.
     """
     from niulab.cli.agents.choosing import model_path
-    from niulab.training.publish import publish_model
+    from niulab.training.runs.publish import publish_model
     from niulab.training.sb3_zip import export_zip
 
     source = model_path(model) or Path(model)

@@ -171,6 +171,11 @@ class Core:
             verify_shoe_deals(self.settings, is_forced=forced is not None)
         return self._open_round(seed, round_index, self._start_cents, self._n_rounds, 0, forced)
 
+    def with_hands(self, state: State, hand: Hand, dealer: Hand) -> State:
+        """The state with these hands dealt, in the order dealt, in place of those that lie."""
+        shown, opposite = self._dealt(state.seed, state.round_index, (hand, dealer))
+        return state._replace(hand=shown, dealer=opposite)
+
     def step(self, state: State, action: int) -> tuple[State, Transition]:
         """Play an action of the space; a masked one is replaced by action 0, or refused."""
         if state.phase == ENDED:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from niulab.agents.base import Agent, as_actions
 from niulab.envs.settings import EnvSettings
-from niulab.evaluation.asking import Progress, probabilities_of
+from niulab.evaluation.asking import Progress, probabilities_of, why_memory_simulated
 from niulab.evaluation.score import Bounds, RoundScore
 from niulab.seeding import generator
 from niulab.solvers.channels import SignalValues
@@ -86,6 +86,8 @@ def score_looks(
 
 def bet_dependence(agent: Agent, looks: Looks) -> str | None:
     """What an agent's bets depend on besides what it sees, or None."""
+    if (reason := why_memory_simulated(agent)) is not None:
+        return reason
     n = len(looks.signals)
     observations = np.tile(looks.observations, (_COPIES, 1))
     masks = np.tile(looks.masks, (_COPIES, 1))

@@ -27,6 +27,7 @@ from niulab.evaluation.asking import (
     asked_weights,
     probabilities_of,
     why_hands_simulated,
+    why_memory_simulated,
 )
 from niulab.evaluation.exact import SETTING_IS_FREE
 from niulab.evaluation.score import Bounds, SessionScore
@@ -260,7 +261,7 @@ class _Dependence(NamedTuple):
 
 def _look(agent: Agent, settings: EnvSettings) -> tuple[str | None, _Dependence]:
     """Why there is no exact score, or None; and what the agent's answers were seen to depend on."""
-    reason = _why_task_simulated(settings)
+    reason = _why_task_simulated(settings) or why_memory_simulated(agent)
     if reason is not None or _follows(agent, settings):
         return reason, _Dependence()
     found = _dependence(agent, settings)

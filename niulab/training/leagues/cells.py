@@ -32,7 +32,7 @@ from niulab.parallel import Outcome
 from niulab.seeding import ALGORITHM_VERSION
 from niulab.training.config import TrainConfig
 from niulab.training.run import train
-from niulab.training.run_folder import RunFolder, package_versions, run_identity
+from niulab.training.runs.run_folder import RunFolder, package_versions, run_identity
 
 __all__ = [
     "Cell",

@@ -15,7 +15,7 @@ from niulab.evaluation.report import ReportFiles, write_report
 from niulab.parallel import Engine, Outcome, run_tasks, verify_engine
 from niulab.training.config import TrainConfig, read_train
 from niulab.training.run import RunResult, train
-from niulab.training.run_folder import RunFolder
+from niulab.training.runs.run_folder import RunFolder
 
 __all__ = ["LeagueResult", "hold_league"]
 

@@ -10,7 +10,8 @@ import torch
 from niulab.agents import make_agent
 from niulab.agents.models.card import CardNetwork, MlpNetwork, ModelCard
 from niulab.agents.models.file import load_model, read_card, save_model
-from niulab.agents.models.sb3 import agent_of, build_policy, load_agent
+from niulab.agents.models.policies import build_policy
+from niulab.agents.models.sb3 import agent_of, load_agent
 from niulab.engine.ranking import all_hands
 from niulab.envs import make_settings
 from niulab.envs.encoding import Encoding
@@ -37,14 +38,14 @@ def written(folder, *, algorithm="ppo", network=NETWORK, settings=ARRANGE, **cha
     return policy, save_model(folder, card.model_copy(update=changes), policy.state_dict())
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "maskable_ppo", "dqn"])
+@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "maskable_ppo", "imitation", "dqn", "qrdqn"])
 @pytest.mark.parametrize("network", [NETWORK, MlpNetwork(hidden=(8,))], ids=["cards", "mlp"])
 def test_a_model_comes_back_as_it_was(algorithm, network, tmp_path):
     policy, folder = written(tmp_path / "m", algorithm=algorithm, network=network)
     agent = load_agent(folder, ARRANGE)
     expected = agent_of(policy, ARRANGE).set_hands(HANDS)
     assert np.array_equal(agent.set_hands(HANDS), expected)
-    assert hasattr(agent, "probabilities") == (algorithm != "dqn")
+    assert hasattr(agent, "probabilities") == (algorithm not in {"dqn", "qrdqn"})
     assert agent.name == f"{algorithm}-{network.kind}-3"
 
 
