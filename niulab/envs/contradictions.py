@@ -65,6 +65,8 @@ def _of_stakes(settings: EnvSettings) -> Iterable[str]:
         yield "can_leave is one more action beside a menu: stakes='continuous' has none"
     if settings.channel is not None:
         yield "channel shows a card before a bet from a menu: choose stakes='menu'"
+    if settings.shoe is not None:
+        yield "shoe shows cards before a bet from a menu: choose stakes='menu'"
     if settings.mask == "observation":
         yield "mask='observation' shows which actions are legal, all stakes are: choose 'info'"
 

@@ -109,6 +109,14 @@ def test_classes_in_bytes_are_read_back_exactly():
         ({"shoe": "count"}, "did you mean 'counts'"),
         ({"decisions": "bet_and_set"}, "needs decisions='bet'"),
         ({"channel": {}}, "leave one of them out"),
+        (
+            {"stakes": "continuous", "menu": None, "chip_cents": 100, "maximum_cents": 200},
+            "choose stakes='menu'",
+        ),
+        (
+            {"sheets": ["six-deck-shoe-flush", "six-deck-shoe-bonus"]},
+            "shoe=None, not 'classes'",
+        ),
         ({"n_rounds": 27}, "serves 26 rounds"),
         ({"rules": "even-double-super-bonus"}, "shuffles before every round"),
     ],

@@ -73,6 +73,8 @@ def _of_task(settings: EnvSettings) -> Iterable[str]:
         "bankroll_cents": None,
         "can_leave": False,
         "channel": None,
+        "shoe": None,
+        "stakes": "menu",
     }
     for key, value in needed.items():
         got = getattr(settings, key)

@@ -259,6 +259,8 @@ def test_a_state_of_other_sheets_is_refused():
         ({"decisions": "bet_and_set"}, "decisions='bet'"),
         ({"bankroll_cents": 9_000}, "bankroll_cents=None"),
         ({"channel": {}}, "channel=None"),
+        ({"shoe": "counts"}, "shoe=None"),
+        ({"stakes": "continuous", "chip_cents": 100, "maximum_cents": 200}, "stakes='menu'"),
         ({"can_leave": True}, "can_leave=False"),
         ({"reward": "expected"}, "reward='settled'"),
         ({"rules_visible": 1}, "rules_visible is True or False"),
