@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["PRESETS"]
+from niulab.errors import ConfigError, nearest
+
+__all__ = ["PRESETS", "full_id"]
 
 PRESETS: dict[str, dict[str, Any]] = {
     "niulab/NiuNiu-v0": {
@@ -76,3 +78,18 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 """What each id changes in the defaults of ``EnvSettings``."""
+
+_BARE = {env_id.removeprefix("niulab/"): env_id for env_id in PRESETS}
+_SHORT = {bare.rpartition("-v")[0]: env_id for bare, env_id in _BARE.items()}
+
+
+def full_id(name: str) -> str:
+    """The id of a task: ``Shoe`` and ``Shoe-v0`` are short for ``niulab/Shoe-v0``.
+
+    Raises ConfigError with the nearest name for what is neither an id nor short for one.
+    """
+    found = name if name in PRESETS else _BARE.get(name) or _SHORT.get(name)
+    if found is None:
+        known = PRESETS if "/" in name else _SHORT
+        raise ConfigError(f"no environment '{name}'{nearest(name, known)}")
+    return found

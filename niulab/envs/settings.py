@@ -14,7 +14,7 @@ from niulab.engine.shoe import rounds_per_shoe
 from niulab.engine.wagers import Slip, least_slip, verify_slip
 from niulab.envs.contradictions import contradictions
 from niulab.envs.menus import default_menu, grid_menu
-from niulab.envs.presets import PRESETS
+from niulab.envs.presets import PRESETS, full_id
 from niulab.envs.sheets.reading import read_sheets
 from niulab.envs.stakes.grid import stake_grid
 from niulab.errors import ConfigError, RulesError, WagerError, nearest
@@ -232,10 +232,10 @@ def _values_of(preset: str | EnvSettings) -> dict[str, Any]:
             return values | {"menu": None, "slip": None}
         key, other = ("menu", "slip") if preset.bets else ("slip", "menu")
         return values | {key: preset.menu if preset.bets else preset.slip, other: None}
-    if preset not in PRESETS:
-        raise ConfigError(f"no environment '{preset}'{nearest(preset, PRESETS)}")
     defaults = {field.name: field.default for field in fields(EnvSettings)}
-    return defaults | {"rules": DEFAULT_RULES, "menu": None, "slip": None} | PRESETS[preset]
+    return (
+        defaults | {"rules": DEFAULT_RULES, "menu": None, "slip": None} | PRESETS[full_id(preset)]
+    )
 
 
 def _report(mistakes: list[str]) -> str:

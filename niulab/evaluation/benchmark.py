@@ -19,6 +19,7 @@ import numpy as np
 from niulab.agents.base import Agent, SamplingAgent, StochasticAgent
 from niulab.agents.betting.staker import staked
 from niulab.agents.registry import as_agent, make_agent
+from niulab.envs.presets import full_id
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.evaluation.config import BenchmarkConfig
 from niulab.evaluation.curves import Curve
@@ -40,7 +41,7 @@ from niulab.evaluation.sessions.exact import (
 from niulab.evaluation.simulate import simulate
 from niulab.evaluation.statistics import Estimate, normal_quantile
 from niulab.seeding import ALGORITHM_VERSION
-from niulab.solvers.values import player_edges
+from niulab.solvers.values import edges_of_all
 
 __all__ = [
     "Entrant",
@@ -130,11 +131,11 @@ def evaluate(
     ``n_rounds``, ``seed`` and ``level`` matter to simulations only; a score's notes say why one
     was needed.
     """
-    settings = make_settings(env_id, **overrides)
+    settings = make_settings(task := full_id(env_id), **overrides)
     return score_agent(
         as_agent(policy, settings),
         settings,
-        task=env_id,
+        task=task,
         stochastic=stochastic,
         n_rounds=n_rounds,
         seed=seed,
@@ -231,7 +232,7 @@ def benchmark(
     rows = [_row(entrant, config, progress) for entrant in (*named, *entrants)]
     rows.sort(key=lambda row: -row.score.value)  # equals keep the order they came in
     bounds = known_bounds(settings)
-    edges = [line for rules in settings.every_sheet for line in player_edges(rules)]
+    edges = edges_of_all(settings.every_sheet)
     return League(
         title=config.title,
         task=config.task,

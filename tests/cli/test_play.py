@@ -157,7 +157,7 @@ def test_an_open_dealers_hand_is_shown_and_coached_against(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--env", "NuiNiu"], "did you mean 'niulab/NiuNiu-v0'"),
+        (["--env", "NuiNiu"], "did you mean 'NiuNiu'"),
         (["--agent", "trained:ppo_arange"], "did you mean 'ppo_arrange'"),
         (["--rules", "none"], "none"),
     ],

@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from niulab.cli.agents.asking import HasLeft, Person
-from niulab.cli.agents.choosing import choose, task_id
+from niulab.cli.agents.choosing import choose
 from niulab.cli.agents.coach import Advice, advise
 from niulab.cli.output import (
     JsonFlag,
@@ -85,18 +85,19 @@ def run(
     its lines, and a wrong one ends the command. --json prints a line per round
     and one at the end; questions then go to stderr.
     """
+    from niulab.envs.presets import full_id
     from niulab.envs.settings import make_settings
     from niulab.seeding import entropy_seed
-    from niulab.solvers.values import player_edges
+    from niulab.solvers.values import edges_of_all
 
     keywords = {} if rules is None else {"rules": rules}
     player: Agent | None = None
     if agent is None:
-        task = _TASK if env is None else task_id(env)
+        task = _TASK if env is None else full_id(env)
         settings = make_settings(task, **keywords)
     else:
         task, settings, player = choose(agent, env, keywords, default=_TASK)
-    warn(player_edges(settings.rules))
+    warn(edges_of_all(settings.every_sheet))
     game = _Game(
         settings,
         task=task,
