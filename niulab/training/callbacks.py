@@ -108,8 +108,8 @@ class RunCallback(BaseCallback):
 
     def _on_step(self) -> bool:
         self._bar.advance_to(self.model.num_timesteps)
-        actions = self.locals["actions"]
-        if actions.ndim == 1:  # numbers of actions, not stakes
+        actions = self.locals.get("actions")  # imitation plays none
+        if actions is not None and actions.ndim == 1:  # numbers of actions, not stakes
             self._played += np.bincount(actions, minlength=len(self._played))
         return True
 

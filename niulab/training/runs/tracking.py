@@ -74,8 +74,8 @@ class Tracker:
         with writing(self._folder):
             self._writer.add_histogram_raw(
                 "rollout/actions",
-                min=int(numbers[counts > 0].min(initial=0)),
-                max=int(numbers[counts > 0].max(initial=0)),
+                min=int(numbers[counts > 0].min()),
+                max=int(numbers[counts > 0].max()),
                 num=int(counts.sum()),
                 sum=float(counts @ numbers),
                 sum_squares=float(counts @ numbers**2),
