@@ -3,10 +3,11 @@
 Setting hands: ``random``, ``never-claim``, ``greedy-pair``, ``first-found-base``, ``oracle``.
 Betting: ``random``, ``least-slip``, ``flat:3`` or ``flat:single=100,super=40``, a betting system as
 ``system:martingale``, or ``system:martingale@single=500`` for another base slip
-(``agents.systems.catalog``), and over a bankroll or after a look ``optimal``. Both:
-``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least slip.
-``trained:NAME`` is a trained model that comes with the package (``agents.models.shipped``),
-``model:PATH`` loads one of your own, ``table:PATH`` a table of actions.
+(``agents.systems.catalog``), over a bankroll, after a look, on a drawn sheet or along a shoe
+``optimal``, and along a shoe ``counter``. Both: ``least-slip+oracle``; a bettor alone sets with the
+oracle, a setter alone bets the least slip. ``trained:NAME`` is a trained model that comes with the
+package (``agents.models.shipped``), ``model:PATH`` loads one of your own, ``table:PATH`` a table of
+actions.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from niulab.agents.baselines import (
     RandomAgent,
 )
 from niulab.agents.betting.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
+from niulab.agents.betting.counters import LinearCounter, OptimalCounter
 from niulab.agents.betting.peeker import OptimalPeeker
+from niulab.agents.betting.reader import OptimalReader
 from niulab.agents.betting.solver import OptimalBettor
 from niulab.agents.betting.staker import RandomStaker, staked
 from niulab.agents.by_hand import TableAgent, read_table
@@ -47,10 +50,20 @@ SETTERS: dict[str, Callable[[EnvSettings], Agent]] = {
 }
 """Agents that set a hand, from worst to best."""
 
+
+def _optimal(settings: EnvSettings) -> Agent:
+    if settings.channel is not None:
+        return OptimalPeeker(settings)
+    if settings.shoe is not None:
+        return OptimalCounter(settings)
+    return OptimalBettor(settings) if settings.sheets is None else OptimalReader(settings)
+
+
 BETTORS: dict[str, Callable[[EnvSettings], Agent]] = {
     "random": lambda s: RandomAgent() if s.stakes == "menu" else RandomStaker(s),
     "least-slip": lambda _: LeastSlipBettor(),
-    "optimal": lambda s: OptimalBettor(s) if s.channel is None else OptimalPeeker(s),
+    "counter": LinearCounter,
+    "optimal": _optimal,
 }
 """Agents that choose a slip; ``flat:SLIP`` and ``system:NAME`` stand beside them."""
 

@@ -50,7 +50,7 @@ def run(
     env: Annotated[
         str | None,
         typer.Option(
-            help=f"The task. Default: the one a model was trained on, else {_ARRANGE}.",
+            help="The task, as Shoe or niulab/Shoe-v0. Default: a model's own, else Arrange.",
             metavar="ID",
         ),
     ] = None,

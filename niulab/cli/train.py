@@ -68,11 +68,11 @@ def run(
     checkpoints, and the policy's exact value along the way. The same config and
     seed give the same weights, whether the run was interrupted or not.
     """
-    from niulab.solvers.values import player_edges
+    from niulab.solvers.values import edges_of_all
     from niulab.training import train
 
     checked = _checked(config, from_study, {} if seed is None else {"seed": seed}, changes or ())
-    warnings = player_edges(checked.settings.rules)
+    warnings = edges_of_all(checked.settings.every_sheet)
     warn(warnings)
     command = shlex.join(command_line())
     try:

@@ -56,14 +56,14 @@ def run(
     study that was interrupted goes on when the same command is run again, and its
     best trial so far can be trained at any time (niulab train --from-study NAME).
     """
-    from niulab.solvers.values import player_edges
+    from niulab.solvers.values import edges_of_all
     from niulab.training.tuning.config import read_tune
     from niulab.training.tuning.study import tune
 
     checked = read_tune(config)
     if trials is not None:
         checked = checked.with_trials(trials)
-    warnings = player_edges(checked.base.settings.rules)
+    warnings = edges_of_all(checked.base.settings.every_sheet)
     if jobs > 1:
         warnings.append(
             f"with {jobs} jobs the trials of a batch do not know of each other: another number of "

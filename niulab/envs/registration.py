@@ -15,6 +15,8 @@ ENV_IDS = (
     "niulab/Session-v0",
     "niulab/SessionStake-v0",
     "niulab/Peek-v0",
+    "niulab/Loophole-v0",
+    "niulab/Shoe-v0",
 )
 """Every id, the flagship first."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -9,10 +10,12 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from niulab.engine.rules import DEFAULT_RULES, RuleSet, check_rules, load_rules, shipped_names
+from niulab.engine.shoe import rounds_per_shoe
 from niulab.engine.wagers import Slip, least_slip, verify_slip
 from niulab.envs.contradictions import contradictions
 from niulab.envs.menus import default_menu, grid_menu
-from niulab.envs.presets import PRESETS
+from niulab.envs.presets import PRESETS, full_id
+from niulab.envs.sheets.reading import read_sheets
 from niulab.envs.stakes.grid import stake_grid
 from niulab.errors import ConfigError, RulesError, WagerError, nearest
 from niulab.solvers.channels import Channel
@@ -31,6 +34,7 @@ EncodingName = Literal["flags", "ids"]
 Illegal = Literal["replace", "raise"]
 MaskPlace = Literal["info", "observation"]
 Stakes = Literal["menu", "continuous"]
+ShoeView = Literal["cards", "counts", "classes"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "decisions": get_args(Decisions),
@@ -42,8 +46,9 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "illegal": get_args(Illegal),
     "mask": get_args(MaskPlace),
     "stakes": get_args(Stakes),
+    "shoe": get_args(ShoeView),
 }
-_FLAGS = ("can_leave", "point_flags")
+_FLAGS = ("can_leave", "point_flags", "rules_visible")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +66,11 @@ class EnvSettings:
     seen of one card before the bet, None for nothing. stakes: an index into the menu, or a number
     for each box ("continuous", see ``stakes.mapping``); the menu then holds every slip that these
     can come to, on chips of ``chip_cents`` and at most ``maximum_cents`` on a box (None: the
-    sheet's).
+    sheet's). sheets: those a round's sheet is drawn from, ``rules`` the first, None for ``rules``
+    alone; rules_visible: whether its terms are shown. shoe: what is seen of a shoe that is dealt by
+    penetration, None for nothing: the "cards" of the last round, or the "counts" of the cards left,
+    or those of the "classes" of cards that the events of the sheet tell apart. With it every
+    episode opens a shoe, and a deadline of None is its last round.
     """
 
     rules: RuleSet
@@ -84,6 +93,28 @@ class EnvSettings:
     stakes: Stakes = "menu"
     chip_cents: int | None = None
     maximum_cents: int | None = None
+    sheets: tuple[RuleSet, ...] | None = None
+    rules_visible: bool = True
+    shoe: ShoeView | None = None
+
+    @property
+    def every_sheet(self) -> tuple[RuleSet, ...]:
+        """The sheets a round may be played under."""
+        return self.sheets or (self.rules,)
+
+    @property
+    def rules_name(self) -> str:
+        """What the sheet, or all sheets together, are called in a report."""
+        n_others = len(self.every_sheet) - 1
+        return f"{self.rules.name} and {n_others} more" if n_others else self.rules.name
+
+    @property
+    def rules_hash(self) -> str:
+        """The hash of the sheet, or of all sheets in their order."""
+        if self.sheets is None:
+            return self.rules.rules_hash
+        hashes = "".join(rules.rules_hash for rules in self.sheets)
+        return hashlib.blake2b(hashes.encode(), digest_size=8).hexdigest()
 
     @property
     def bets(self) -> bool:
@@ -127,13 +158,14 @@ class EnvSettings:
     def to_json(self) -> dict[str, Any]:
         """The keywords from which ``make_settings`` makes these settings again, in JSON's types."""
         result = {field.name: getattr(self, field.name) for field in fields(self)}
-        del result["menu"], result["channel"]
-        is_shipped = (
-            self.rules.name in shipped_names() and load_rules(self.rules.name) == self.rules
-        )
+        del result["menu"], result["channel"], result["sheets"]
         if self.channel is not None:
             result["channel"] = self.channel.to_json()
-        result["rules"] = self.rules.name if is_shipped else self.rules.model_dump(mode="json")
+        result["rules"] = _json_of(self.rules)
+        if self.sheets is None:
+            del result["rules_visible"]
+        else:
+            result["sheets"] = [_json_of(rules) for rules in self.sheets]
         if self.stakes == "continuous":
             return result
         if self.bets:
@@ -153,7 +185,8 @@ def make_settings(
 
     ``rules`` takes a shipped name, a path, a RuleSet or its dump; ``slip`` a Slip, a mapping or a
     text as ``"single=100,super=40"``; ``menu`` a list of those, or ``"grid"``; ``channel`` a
-    Channel, a mapping of its keywords, or None. Raises ConfigError with every mistake.
+    Channel, a mapping of its keywords, or None; ``sheets`` a list of what ``rules`` takes, or None,
+    and ``rules`` without it is the one sheet. Raises ConfigError with every mistake.
     """
     if isinstance(preset, EnvSettings) and not keywords:
         return preset
@@ -165,6 +198,11 @@ def make_settings(
     values = _values_of(preset)
     values |= {key: value for key, value in keywords.items() if key in _KEYWORDS}
     mistakes += _mistaken_values(values)
+    if "rules" in keywords and "sheets" not in keywords:
+        values["sheets"] = None
+    values["sheets"] = sheets = read_sheets(values["sheets"], mistakes, _read_rules)
+    if sheets is not None and "rules" not in keywords:
+        values["rules"] = sheets[0]
     rules = _read_rules(values["rules"], mistakes)
     slip, menu = values.pop("slip"), values.pop("menu")
     values["channel"] = _read_channel(values["channel"], rules, mistakes)
@@ -177,6 +215,8 @@ def make_settings(
                 values["menu"] = _read_menu(rules, values["decisions"], slip, menu, mistakes)
         except WagerError as error:  # a sheet whose required box takes no stake at all
             mistakes.append(f"rules: {error}")
+        if values["shoe"] is not None and values["n_rounds"] is None:
+            values["n_rounds"] = rounds_per_shoe(rules, 2)
     if mistakes:
         raise ConfigError(_report(mistakes))
     settings = EnvSettings(**values)
@@ -192,10 +232,10 @@ def _values_of(preset: str | EnvSettings) -> dict[str, Any]:
             return values | {"menu": None, "slip": None}
         key, other = ("menu", "slip") if preset.bets else ("slip", "menu")
         return values | {key: preset.menu if preset.bets else preset.slip, other: None}
-    if preset not in PRESETS:
-        raise ConfigError(f"no environment '{preset}'{nearest(preset, PRESETS)}")
     defaults = {field.name: field.default for field in fields(EnvSettings)}
-    return defaults | {"rules": DEFAULT_RULES, "menu": None, "slip": None} | PRESETS[preset]
+    return (
+        defaults | {"rules": DEFAULT_RULES, "menu": None, "slip": None} | PRESETS[full_id(preset)]
+    )
 
 
 def _report(mistakes: list[str]) -> str:
@@ -205,6 +245,8 @@ def _report(mistakes: list[str]) -> str:
 def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
     for key, choices in _CHOICES.items():
         value = values[key]
+        if value is None and key == "shoe":
+            continue
         if value not in choices:
             hint = nearest(value, choices) if isinstance(value, str) else ""
             known = ", ".join(repr(choice) for choice in choices)
@@ -221,6 +263,11 @@ def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
         yield f"reward_scale is a number, got {scale!r}"
     elif not (math.isfinite(scale) and scale > 0):
         yield f"reward_scale is finite and above 0, got {scale!r}"
+
+
+def _json_of(rules: RuleSet) -> str | dict[str, Any]:
+    is_shipped = rules.name in shipped_names() and load_rules(rules.name) == rules
+    return rules.name if is_shipped else rules.model_dump(mode="json")
 
 
 def _read_rules(rules: Any, mistakes: list[str]) -> RuleSet | None:

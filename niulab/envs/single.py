@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from niulab.engine.rules import RuleSet
 from niulab.envs.encoding import ENDED, Encoding
 from niulab.envs.render import render_text
-from niulab.envs.seat.core import Core, Hand, State, Transition, read_deal
+from niulab.envs.seat.core import Hand, State, Transition, read_deal
 from niulab.envs.seat.referee import Ruling
 from niulab.envs.settings import EnvSettings, make_settings
+from niulab.envs.sheets.core import core_of
 from niulab.envs.stakes.mapping import StakeMap, read_vectors
 from niulab.envs.stakes.space import action_space
 from niulab.errors import ConfigError
@@ -55,7 +56,7 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
             raise ConfigError(f"render_mode is 'ansi', 'human' or None, got {render_mode!r}")
         self.settings = make_settings(preset, **keywords)
         self.render_mode = render_mode
-        self.core = Core(self.settings)
+        self.core = core_of(self.settings)
         self.action_space = action_space(self.settings)
         is_continuous = self.settings.stakes == "continuous"
         self._stakes = StakeMap(self.settings) if is_continuous else None
@@ -129,7 +130,9 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
             return None
         signals, signal = self.encoding.signals, self.core.signal(self._now())
         seen = None if signals is None or signal is None else signals.names[signal]
-        text = render_text(self.settings, self._now(), self._last, seen)
+        now, last, core = self._now(), self._last, self.core
+        played = core.settings_at(now, is_settled=True)
+        text = render_text(core.settings_at(now), now, last, seen, played=played)
         if self.render_mode == "ansi":
             return text
         sys.stdout.write(text + "\n")
@@ -141,14 +144,14 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         """All that fixes the future, streams included, as JSON can hold it."""
         return {
             "version": _STATE_VERSION,
-            "rules_hash": self.settings.rules.rules_hash,
+            "rules_hash": self.settings.rules_hash,
             "state": self._now().to_json(),
             "np_random": self.np_random.bit_generator.state,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Go on from a state of ``get_state``; returns the observation and info there."""
-        known = (_STATE_VERSION, self.settings.rules.rules_hash)
+        known = (_STATE_VERSION, self.settings.rules_hash)
         if (state.get("version"), state.get("rules_hash")) != known:
             raise ConfigError(
                 f"this state has version {state.get('version')!r} and rules "

@@ -22,6 +22,7 @@ from niulab.envs.rows.observing import Observer
 from niulab.envs.rows.options import read_actions, read_options, read_seeds, row_seeds
 from niulab.envs.rows.round_infos import RoundInfos
 from niulab.envs.rows.table import LIMIT, Moves, Rows, Table, some_rows
+from niulab.envs.seat.core import verify_shoe_deals
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.envs.stakes.mapping import StakeMap, read_vectors
 from niulab.envs.stakes.space import action_space
@@ -106,6 +107,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         n, table = self.num_envs, self._table
         seeds, is_seeded = read_seeds(seed, n)
         rows, forced, is_forced = read_options(options, n, self.settings.rules)
+        verify_shoe_deals(self.settings, is_forced=bool(is_forced.any()))
         super().reset(seed=int(seeds[0]) if is_seeded[0] else None)
         if not self._is_reset:
             self._is_reset = True
@@ -171,7 +173,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             raise ResetNeeded("there is no state before the first reset(): call it first")
         return {
             "version": _STATE_VERSION,
-            "rules_hash": self.settings.rules.rules_hash,
+            "rules_hash": self.settings.rules_hash,
             "autoreset_mode": self.autoreset_mode.value,
             "rows": self._table.to_json(),
             "is_done": self._is_done.tolist(),
@@ -180,7 +182,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     def set_state(self, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Go on from a state of ``get_state``; returns the observations and infos there."""
-        known = (_STATE_VERSION, self.settings.rules.rules_hash, self.autoreset_mode.value)
+        known = (_STATE_VERSION, self.settings.rules_hash, self.autoreset_mode.value)
         given = tuple(state.get(key) for key in ("version", "rules_hash", "autoreset_mode"))
         if given != known:
             raise ConfigError(
@@ -216,7 +218,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         chosen, masked = read_actions(
             actions,
             n_actions=self.settings.n_actions,
-            masks=self._table.masks,
+            masks=self._table.allowed,
             is_free=self._table.is_free,
             ignored=self._is_done if is_waiting else None,
         )
@@ -224,7 +226,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             return chosen, None
         if self.settings.illegal == "raise":
             row = int(masked[0])
-            legal = np.flatnonzero(self._table.masks[row]).tolist()
+            legal = np.flatnonzero(self._table.allowed[row]).tolist()
             raise InvalidAction(
                 f"action {chosen[row]} of row {row} is illegal here: choose among {legal}"
             )

@@ -95,6 +95,8 @@ def why_round_simulated(agent: Agent, settings: EnvSettings) -> str | None:
     """Why a policy that bets has no exact score, or None if it has one."""
     if settings.channel is not None:
         return "the bet depends on what a channel shows"
+    if settings.sheets is not None:
+        return "the sheet is drawn anew for every round"
     if settings.n_rounds != 1 or settings.bankroll_cents is not None:
         return "values of whole sessions are simulated in this version"
     if settings.can_leave:

@@ -63,8 +63,8 @@ def simulate(
     return SimulatedScore(
         agent=agent.name,
         task=task,
-        rules=settings.rules.name,
-        rules_hash=settings.rules.rules_hash,
+        rules=settings.rules_name,
+        rules_hash=settings.rules_hash,
         estimate=mean_interval(returns, level=level),
         seed=seed,
         n_illegal=play.n_illegal,

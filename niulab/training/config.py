@@ -21,14 +21,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 
 from niulab.agents.models.card import NETWORKS, Network, verify_network
 from niulab.engine.rules.toml import overridden
-from niulab.envs.presets import PRESETS
+from niulab.envs.presets import full_id
 from niulab.envs.settings import EnvSettings, make_settings
-from niulab.errors import ConfigError, nearest
+from niulab.errors import ConfigError
 from niulab.evaluation.config import explained, find_config, read_tree
 from niulab.training.algorithm_config import ALGORITHMS, AlgorithmConfig, mistaken_sizes
 from niulab.training.schedules import Schedule
@@ -72,7 +80,7 @@ class TrainConfig(_Strict):
     """A checked training run; all frequencies are in environment steps."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
-    task: str = "niulab/Arrange-v0"
+    task: Annotated[str, AfterValidator(full_id)] = "niulab/Arrange-v0"
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     total_steps: Annotated[int, Field(ge=1, le=10**12)]
     n_envs: Annotated[int, Field(ge=1, le=1 << 16)] = 1
@@ -151,9 +159,10 @@ def _read_settings(tree: Mapping[str, Any], mistakes: list[str]) -> EnvSettings 
     task, keywords = tree.get("task", "niulab/Arrange-v0"), tree.get("env", {})
     if not isinstance(task, str) or not isinstance(keywords, Mapping):
         return None  # said already
-    if task not in PRESETS:
-        mistakes.append(f"task: no environment '{task}'{nearest(task, PRESETS)}")
-        return None
+    try:
+        task = full_id(task)
+    except ConfigError:
+        return None  # said already
     try:
         return make_settings(task, **keywords)
     except ConfigError as error:

@@ -57,6 +57,12 @@ def test_the_text_shows_the_figures(run):
         assert figure in shown
 
 
+def test_a_tasks_short_name_gives_the_same_score(run_json):
+    for env in ("Peek", "niulab/Peek-v0"):
+        score = run_json("evaluate", "optimal", "--env", env)
+        assert (score["task"], score["provenance"]["task"]) == ("niulab/Peek-v0",) * 2
+
+
 def test_a_sheet_that_pays_the_player_is_warned_of(run):
     result = run("evaluate", "oracle", "--rules", "even-double-super-bonus-literal-note", *QUICK)
     assert "WARNING: box 'super'" in result.stderr

@@ -29,7 +29,14 @@ def lines(answers, *words):
 
 
 @pytest.mark.parametrize(
-    ("env", "agent"), [("Arrange", "greedy-pair"), ("NiuNiu", "flat:4+first-found-base")]
+    ("env", "agent"),
+    [
+        ("Arrange", "greedy-pair"),
+        ("NiuNiu", "flat:4+first-found-base"),
+        ("SessionStake", "flat:5"),
+        ("Loophole", "flat:9"),
+        ("Shoe", "counter"),
+    ],
 )
 def test_a_watched_game_is_the_environments_own(env, agent):
     settings = make_settings(f"niulab/{env}-v0")
@@ -46,7 +53,7 @@ def test_a_watched_game_is_the_environments_own(env, agent):
     assert [line["net_cents"] for line in rounds] == nets
     assert end["net_cents"] == sum(nets)
     assert (end["rounds"], end["seed"], end["player"]) == (len(rounds), 9, agent)
-    assert end["end"] == ("rounds" if env == "Arrange" else told["end"][0])
+    assert end["end"] == ("rounds" if settings.n_rounds == 1 else told["end"][0])
 
 
 def test_a_trained_agent_plays_its_own_task_and_errs_nowhere():
@@ -157,9 +164,10 @@ def test_an_open_dealers_hand_is_shown_and_coached_against(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--env", "NuiNiu"], "did you mean 'niulab/NiuNiu-v0'"),
+        (["--env", "NuiNiu"], "did you mean 'NiuNiu'"),
         (["--agent", "trained:ppo_arange"], "did you mean 'ppo_arrange'"),
         (["--rules", "none"], "none"),
+        (["--env", "SessionStake"], "a person bets from a menu: name an --agent"),
     ],
 )
 def test_mistaken_words_are_refused(refused, words, message):

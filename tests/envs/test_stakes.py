@@ -20,6 +20,7 @@ from niulab.errors import ConfigError
 STAKE = "niulab/SessionStake-v0"
 SHORT_COVER = "even-double-super-bonus"
 """A sheet on which short cover caps losses, and with four boxes."""
+SHOE = "six-deck-shoe-flush"
 
 TASKS = [
     {},
@@ -210,7 +211,9 @@ def test_settings_survive_pickle_json_and_changes():
         ({"bankroll_cents": None}, "give bankroll_cents"),
         ({"can_leave": True}, "can_leave is one more action"),
         ({"mask": "observation"}, "choose 'info'"),
-        ({"channel": {"position": "own", "shows": "rank"}}, "choose stakes='menu'"),
+        ({"channel": {"position": "own", "shows": "rank"}}, "channel shows a card before a bet"),
+        ({"rules": SHOE, "shoe": "counts"}, "shoe shows cards before a bet from a menu"),
+        ({"sheets": [SHORT_COVER, "single-double-super"]}, "stakes='menu', not 'continuous'"),
         ({"menu": "grid"}, "leave slip and menu out"),
         ({"slip": "single=100"}, "leave slip and menu out"),
         ({"stakes": "menu"}, "chip_cents limits continuous stakes"),

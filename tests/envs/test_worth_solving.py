@@ -4,31 +4,24 @@ The betting tasks are solved by a finite-horizon programme over all bankrolls, w
 nets makes exact; it is written here apart from the package, on the law of a round alone.
 """
 
-import json
 from functools import cache
 from math import gcd, sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
+from worth import WORTH, published
 
 from niulab.agents.baselines import FirstFoundBaseAgent, GreedyPairAgent
-from niulab.engine.cards import RANKS
 from niulab.engine.ranking import ranker
 from niulab.engine.settlement import settle
 from niulab.engine.wagers import exposure_cents
 from niulab.envs.settings import make_settings
 from niulab.envs.stakes.mapping import StakeMap
-from niulab.evaluation.edges.peek import peek_bounds
 from niulab.solvers.hand_values import hand_values
-from niulab.solvers.information import law_given_card
 from niulab.solvers.joint_law import joint_law
 from niulab.solvers.matchups import matchups
 from niulab.solvers.policy_law import policy_law, uniform_weights
 from niulab.solvers.values import box_values, slip_values
-
-DOCS = Path(__file__).parents[2] / "docs" / "environments"
-WORTH = 0.1
 
 
 @cache
@@ -196,12 +189,6 @@ class StakeProgramme(Programme):
         return int(total)
 
 
-def published(page, *numbers):
-    text = (DOCS / page).read_text(encoding="utf-8")
-    missing = [number for number in numbers if number not in text]
-    assert missing == [], f"{page} does not give {missing}"
-
-
 def test_session_is_a_decision():
     programme = Programme("niulab/Session-v0", "best")
     optimum, uniform = programme.optimum(), programme.uniform()
@@ -263,55 +250,6 @@ def test_table_is_a_sanity_check_for_the_bet_and_a_decision_for_the_hand():
     uniform = float(np.mean(badly_set))
     published("Table.md", *(f"{v:.6f}" for v in (uniform, badly_set[0], best_set[0])))
     assert best_set[0] - badly_set[0] > WORTH * (best_set[0] - uniform)
-
-
-def test_peek_is_worth_a_look_and_the_card_is_the_only_edge():
-    settings = make_settings("niulab/Peek-v0")
-    means, squares = np.empty((13, 10)), np.empty((13, 10))
-    for place, rank in enumerate(RANKS):
-        law = law_given_card(settings.rules, rank)
-        for index, slip in enumerate(settings.menu):
-            cells = [
-                (n, cell.settle(settings.rules, slip).net_cents) for cell, n in law.cells.items()
-            ]
-            means[place, index] = sum(n * net for n, net in cells) / law.n_deals / 100
-            squares[place, index] = sum(n * net * net for n, net in cells) / law.n_deals / 10_000
-    blind = means.mean(axis=0)
-    uniform, simple, optimum = blind.mean(), blind.max(), means.max(axis=1).mean()
-    assert max(blind) < 0  # a sound sheet: no slip is worth its stake without the look
-    assert optimum - simple > WORTH * (optimum - uniform)
-    best, places = means.argmax(axis=1), np.arange(13)
-    assert best.tolist() == [0] * 9 + [9, 8, 8, 8]
-    second, first = np.sort(means, axis=1)[:, -2:].T
-    gaps = first - second
-    sd = sqrt(squares[places, best].mean() - optimum**2)
-    share = (optimum - simple) / (optimum - uniform)
-    published("Peek.md", *(f"{v:.6f}" for v in (uniform, simple, optimum)), f"{share:.3f}")
-    published("Peek.md", *(f"{means[place].max():.4f}" for place in (0, 8, 9, 10, 11, 12)))
-    published("Peek.md", f"{sd:.3f} / {gaps.mean():.4f} = {sd / gaps.mean():.0f}")
-    published("Peek.md", f"{sd:.3f} / {gaps.min():.4f} = {sd / gaps.min():.0f}")
-
-
-@pytest.mark.parametrize(
-    "channel",
-    [
-        {},
-        pytest.param({"shows": "card"}, marks=pytest.mark.long),
-        {"shows": ["A 2 3 4 5", "6 7 8 9", "10 J Q K"]},
-        {"shows": "color"},
-        {"see_rate": 0.5},
-        {"noise": 0.5},
-        {"position": "dealer"},
-    ],
-    ids=str,
-)
-def test_what_other_channels_are_worth_is_published(channel):
-    bounds = peek_bounds(make_settings("niulab/Peek-v0", channel=channel))
-    optimum, over = (f"{float(v):.6f}" for v in (bounds.optimum, bounds.optimum - bounds.random))
-    text = json.dumps(channel)
-    lines = (DOCS / "Peek.md").read_text(encoding="utf-8").splitlines()
-    (line,) = [line for line in lines if line.startswith(f"| `{text}`")]
-    assert line.endswith(f"| {optimum} | {over} |")
 
 
 class Settings:

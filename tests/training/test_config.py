@@ -55,6 +55,15 @@ def test_what_is_no_learning_rate_is_refused(value):
     assert "algorithm.learning_rate" in text
 
 
+def test_a_tasks_short_name_makes_the_same_config():
+    config = read_train("ppo_arrange")
+    assert read_train("ppo_arrange", task="Arrange") == config
+    assert read_train("ppo_arrange", overrides=["task=Arrange"]).to_toml() == config.to_toml()
+    with pytest.raises(ConfigError) as caught:
+        read_train("ppo_arrange", task="Arange")
+    assert str(caught.value).count("no environment 'Arange'; did you mean 'Arrange'?") == 1
+
+
 def test_a_batch_that_does_not_divide_the_rollout_names_the_nearest_sizes():
     text = mistakes_of(GOOD | {"algorithm": {"name": "ppo", "n_steps": 6, "batch_size": 20}})
     assert "batch_size = 20 does not divide the rollout of 48 steps" in text

@@ -17,7 +17,10 @@ from niulab.training.sb3_vec import Sb3Vec, make_sb3_vec
 
 ARRANGE = make_settings("niulab/Arrange-v0", encoding="ids")
 NIUNIU = make_settings("niulab/NiuNiu-v0", n_rounds=2)
-TASKS = pytest.mark.parametrize("settings", [ARRANGE, NIUNIU], ids=["arrange", "niuniu"])
+SHOE = make_settings("niulab/Shoe-v0", shoe="cards", n_rounds=3)
+TASKS = pytest.mark.parametrize(
+    "settings", [ARRANGE, NIUNIU, SHOE], ids=["arrange", "niuniu", "shoe"]
+)
 
 
 @TASKS

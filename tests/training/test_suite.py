@@ -404,6 +404,13 @@ def test_every_mistake_is_named_at_once(tree):
         assert part in message, part
 
 
+def test_a_tasks_short_id_is_the_same_column(tree):
+    whole = parse_suite(tree)
+    tree["task"][0]["id"] = "Session"
+    short = parse_suite(tree)
+    assert (short.tasks, short.entries) == (whole.tasks, whole.entries)
+
+
 def test_keys_that_are_unknown_or_of_another_kind_are_named_with_their_place(tree):
     tree["suite"]["sedes"] = [1]
     tree["suite"]["steps"] = "many"

@@ -148,7 +148,7 @@ class ModelCard(_Strict):
             task=task,
             settings=settings.to_json(),
             rules=settings.rules.name,
-            rules_hash=settings.rules.rules_hash,
+            rules_hash=settings.rules_hash,
             encoding=encoding.name,
             n_columns=encoding.size,
             n_actions=settings.n_actions,
@@ -194,10 +194,10 @@ class ModelCard(_Strict):
                 f"{self.n_actions} actions, its settings make '{settings.rules.name}' and "
                 f"{settings.n_actions}: copy the model again, or train it again"
             )
-        if settings.rules.rules_hash != self.rules_hash:
+        if settings.rules_hash != self.rules_hash:
             raise CheckpointError(
                 f"the model was trained under rules '{self.rules}' with hash {self.rules_hash}, "
-                f"this version's '{self.rules}' have {settings.rules.rules_hash}: train it again"
+                f"this version's '{self.rules}' have {settings.rules_hash}: train it again"
             )
         return settings
 
@@ -262,10 +262,10 @@ def verify_fits(
         )
     if transfer:
         return
-    if card.rules_hash != asked.rules.rules_hash:
+    if card.rules_hash != asked.rules_hash:
         raise CheckpointError(
             f"the model was trained under rules '{card.rules}' ({card.rules_hash}), the task plays "
-            f"'{asked.rules.name}' ({asked.rules.rules_hash}): evaluate it there on purpose with "
+            f"'{asked.rules.name}' ({asked.rules_hash}): evaluate it there on purpose with "
             "--transfer"
         )
     old, new = trained.to_json(), asked.to_json()

@@ -13,12 +13,7 @@ if TYPE_CHECKING:
     from niulab.agents.base import Agent
     from niulab.envs.settings import EnvSettings
 
-__all__ = ["choose", "model_path", "task_id"]
-
-
-def task_id(env: str) -> str:
-    """An environment's id; ``NiuNiu`` is short for ``niulab/NiuNiu-v0``."""
-    return env if "/" in env else f"niulab/{env.removesuffix('-v0')}-v0"
+__all__ = ["choose", "model_path"]
 
 
 def choose(
@@ -34,6 +29,7 @@ def choose(
     ``default`` is the task of an agent that is no model.
     """
     from niulab.agents.registry import make_agent
+    from niulab.envs.presets import full_id
     from niulab.envs.settings import make_settings
 
     path = model_path(name)
@@ -43,7 +39,7 @@ def choose(
 
         card = read_card(path)
         card.env_settings()  # a card that lies is found out before what is asked of it
-        task = card.task if env is None else task_id(env)
+        task = card.task if env is None else full_id(env)
         own = {} if task != card.task else card.settings
         if "rules" in keywords:  # another sheet has other boxes
             own = {key: value for key, value in own.items() if key not in {"slip", "menu"}}
@@ -53,7 +49,7 @@ def choose(
     if is_transfer:
         message = "plays a model on another sheet: for other agents use --rules"
         raise typer.BadParameter(message, param_hint="--transfer")
-    task = default if env is None else task_id(env)
+    task = default if env is None else full_id(env)
     settings = make_settings(task, **keywords)
     return task, settings, make_agent(name, settings)
 

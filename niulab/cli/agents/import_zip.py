@@ -22,7 +22,8 @@ def run(
     file: Annotated[Path, typer.Argument(help="The zip that SB3 wrote.", metavar="ZIP")],
     out: Annotated[Path, typer.Argument(help="The new model's folder.", metavar="OUT")],
     env: Annotated[
-        str, typer.Option(help="The task it was trained on.", metavar="ID")
+        str,
+        typer.Option(help="The task it was trained on, as Shoe.", metavar="ID"),
     ] = "niulab/Arrange-v0",
     changes: Annotated[
         list[str] | None,
@@ -44,12 +45,12 @@ def run(
     is opened without --allow-pickle. The model file holds none, and answers as
     SB3 did, which is checked on sampled observations before it is written.
     """
-    from niulab.cli.agents.choosing import task_id
     from niulab.engine.rules.toml import overridden
+    from niulab.envs.presets import full_id
     from niulab.envs.settings import make_settings
     from niulab.training.sb3_zip import import_zip
 
-    task = task_id(env)
+    task = full_id(env)
     words: dict[str, Any] = overridden({}, changes or ())
     settings = make_settings(task, **words)
     card = import_zip(file, out, settings, task=task, allow_pickle=allow_pickle)

@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from niulab.cli.agents.asking import HasLeft, Person
-from niulab.cli.agents.choosing import choose, task_id
+from niulab.cli.agents.choosing import choose
 from niulab.cli.agents.coach import Advice, advise
 from niulab.cli.output import (
     JsonFlag,
@@ -23,6 +23,7 @@ from niulab.cli.output import (
     print_json_line,
     warn,
 )
+from niulab.errors import ConfigError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,18 +86,25 @@ def run(
     its lines, and a wrong one ends the command. --json prints a line per round
     and one at the end; questions then go to stderr.
     """
+    from niulab.envs.presets import full_id
     from niulab.envs.settings import make_settings
     from niulab.seeding import entropy_seed
-    from niulab.solvers.values import player_edges
+    from niulab.solvers.values import edges_of_all
 
     keywords = {} if rules is None else {"rules": rules}
     player: Agent | None = None
     if agent is None:
-        task = _TASK if env is None else task_id(env)
+        task = _TASK if env is None else full_id(env)
         settings = make_settings(task, **keywords)
+        if settings.stakes == "continuous":
+            message = (
+                f"{task} has continuous stakes, a person bets from a menu: name an --agent to "
+                "watch, or play niulab/Session-v0"
+            )
+            raise ConfigError(message)
     else:
         task, settings, player = choose(agent, env, keywords, default=_TASK)
-    warn(player_edges(settings.rules))
+    warn(edges_of_all(settings.every_sheet))
     game = _Game(
         settings,
         task=task,
@@ -151,7 +159,7 @@ class _Game:
             state = State.from_json(env.get_state()["state"])
             mask = env.action_masks()
             if person is not None:
-                self._show(state, mask, env.core.signal(state))
+                self._show(state, mask, env.core.signal(state), env.core.settings_at(state))
                 try:
                     action = person.decide(state, mask)
                 except HasLeft:
@@ -159,11 +167,14 @@ class _Game:
                     break
             elif self.player is not None:
                 actions, memory = self.player.act(observation[None], mask[None], info, memory, rng)
-                action = int(actions[0])
-            _, transition = env.core.step(state, action)  # a pure step: the environment's own next
+                action = actions[0]
+            index = env.read_action(action)
+            # a pure step: the environment's own next
+            following, transition = env.core.step(state, index)
             observation, _, has_ended, _, info = env.step(action)
             if transition.ruling is not None:
-                self._count(state, action, transition, int(info["bankroll_cents"]))
+                played = env.core.settings_at(following, is_settled=True)
+                self._count(state, index, transition, int(info["bankroll_cents"]), played)
             if not has_ended:
                 continue
             if self.settings.n_rounds != 1:  # a session, which is played once
@@ -184,8 +195,15 @@ class _Game:
 
     # ------------------------------------------------------------ a round
 
-    def _count(self, state: State, action: int, transition: Transition, bankroll: int) -> None:
-        """Add up a settled round and tell of it."""
+    def _count(
+        self,
+        state: State,
+        action: int,
+        transition: Transition,
+        bankroll: int,
+        played: EnvSettings,
+    ) -> None:
+        """Add up a settled round and tell of it; ``played`` are the settings of its sheet."""
         from niulab.envs.encoding import SETTING
 
         ruling = transition.ruling
@@ -194,23 +212,23 @@ class _Game:
         self.net_cents += ruling.net_cents
         advice = None
         if self.has_coach and state.phase == SETTING:
-            played = 0 if transition.is_illegal else action
-            advice = advise(self.settings, state, played)
+            advice = advise(self.settings, state, 0 if transition.is_illegal else action)
             self.regret_cents += advice.regret_cents
         if self.is_json:
-            print_json_line(self._record(transition, advice, bankroll))
+            print_json_line(self._record(transition, advice, bankroll, played))
         else:
-            self._tell(transition, advice, bankroll)
+            self._tell(transition, advice, bankroll, played)
 
     def _record(
-        self, transition: Transition, advice: Advice | None, bankroll: int
+        self, transition: Transition, advice: Advice | None, bankroll: int, played: EnvSettings
     ) -> dict[str, Any]:
         ruling = transition.ruling
         assert ruling is not None  # noqa: S101, the caller has looked
-        player, dealer = transition.arrangements(self.settings.rules)
+        player, dealer = transition.arrangements(played.rules)
         record: dict[str, Any] = {
             "round": self.n_played,
-            "slip": dict(self.settings.menu[ruling.slip].stakes),
+            "rules": played.rules.name,
+            "slip": dict(played.menu[ruling.slip].stakes),
             "hand": _texts(transition.hand),
             "front": _texts(player.pair),
             "rank": player.rank,
@@ -228,11 +246,15 @@ class _Game:
             record["regret_cents_exact"] = None if advice is None else exact(advice.regret_cents)
         return record
 
-    def _tell(self, transition: Transition, advice: Advice | None, bankroll: int) -> None:
-        ruling, rules = transition.ruling, self.settings.rules
+    def _tell(
+        self, transition: Transition, advice: Advice | None, bankroll: int, played: EnvSettings
+    ) -> None:
+        ruling, rules = transition.ruling, played.rules
         assert ruling is not None  # noqa: S101, the caller has looked
         out, unit = console(), rules.base_unit_cents
-        out.print(f"\nround {self.n_played}, slip {self.settings.menu[ruling.slip]}", markup=False)
+        sheet = "" if self.settings.sheets is None else f" under {rules.name}"
+        slip = played.menu[ruling.slip]
+        out.print(f"\nround {self.n_played}, slip {slip}{sheet}", markup=False)
         for who, hand in zip(("you", "dealer"), transition.arrangements(rules), strict=True):
             name = who if self.player is None or who != "you" else self.player.name
             behind = _cards(hand.shown_base) if hand.has_base else Text("no base")
@@ -256,11 +278,13 @@ class _Game:
 
     # ------------------------------------------------------------ around it
 
-    def _show(self, state: State, mask: NDArray[np.bool_], signal: int | None) -> None:
-        """What a person sees before a decision."""
+    def _show(
+        self, state: State, mask: NDArray[np.bool_], signal: int | None, settings: EnvSettings
+    ) -> None:
+        """What a person sees before a decision, under the sheet known to be in force."""
         from niulab.envs.encoding import BETTING, Encoding
 
-        out, settings = console(stderr=self.is_json), self.settings
+        out = console(stderr=self.is_json)
         unit = settings.rules.base_unit_cents
         if state.phase != BETTING:
             out.print(Text.assemble("\nyour hand  ", _cards(state.hand, numbered=True)))
@@ -277,6 +301,8 @@ class _Game:
         signals = Encoding(settings).signals
         if signals is not None and signal is not None:
             standing.append(f"you see: {signals.names[signal]}")
+        if self.settings.sheets is not None and self.settings.rules_visible:
+            standing.append(f"sheet {settings.rules.name}")
         menu = Text("  ").join(
             Text(f"{index}:{slip}", style="" if mask[index] else "dim strike")
             for index, slip in enumerate(settings.menu)
@@ -286,18 +312,18 @@ class _Game:
 
     def _say_hello(self) -> None:
         who = "" if self.player is None else f"{self.player.name} on "
-        line = f"{who}{self.task} under {self.settings.rules.name}; seed {self.seed}"
+        line = f"{who}{self.task} under {self.settings.rules_name}; seed {self.seed}"
         console(stderr=self.is_json).print(line, markup=False)
 
     def _say_goodbye(self, end: str) -> None:
-        unit, rules = self.settings.rules.base_unit_cents, self.settings.rules
+        unit = self.settings.rules.base_unit_cents
         if self.is_json:
             coached = {} if not self.has_coach else {"regret_cents": float(self.regret_cents)}
             print_json_line(
                 {
                     "task": self.task,
-                    "rules": rules.name,
-                    "rules_hash": rules.rules_hash,
+                    "rules": self.settings.rules_name,
+                    "rules_hash": self.settings.rules_hash,
                     "player": None if self.player is None else self.player.name,
                     "seed": self.seed,
                     "rounds": self.n_played,

@@ -19,7 +19,8 @@ __all__ = ["Table", "verify_table"]
 
 def verify_table(settings: EnvSettings, n_seats: int) -> None:
     """Raise ConfigError for settings that ``n_seats`` seats cannot share, with every mistake."""
-    rules, mistakes = settings.rules, list[str]()
+    mistakes = list[str]()
+    rules = min(settings.every_sheet, key=lambda sheet: sheet.table.max_seats)
     most = rules.table.max_seats
     if type(n_seats) is not int or not 1 <= n_seats <= most:
         mistakes.append(f"n_seats is 1 to {most} under '{rules.name}', got {n_seats!r}")
@@ -34,6 +35,11 @@ def verify_table(settings: EnvSettings, n_seats: int) -> None:
             mistakes.append(
                 "channel shows a card before the bets, which may yet decide whose it is: "
                 "it needs n_seats=1"
+            )
+        if settings.shoe is not None:
+            mistakes.append(
+                "shoe shows what one player and the dealer took out of it, other seats take more: "
+                "it needs n_seats=1, or shoe=None"
             )
     if mistakes:
         raise ConfigError(

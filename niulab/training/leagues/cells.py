@@ -263,7 +263,7 @@ def _scored(score: Score) -> dict[str, Any]:
 def _settings_identity(settings: EnvSettings) -> dict[str, Any]:
     return {
         "settings": settings.to_json(),
-        "rules_hash": settings.rules.rules_hash,
+        "rules_hash": settings.rules_hash,
         "deals_version": ALGORITHM_VERSION,
     }
 

@@ -22,7 +22,7 @@ from niulab.evaluation.studies.report import StudyFiles, write_study
 from niulab.evaluation.studies.study import Provenance
 from niulab.evaluation.suites.report import ReferenceScore, SuiteReport
 from niulab.parallel import Engine, Outcome, run_tasks, verify_engine
-from niulab.solvers.values import player_edges
+from niulab.solvers.values import edges_of_all
 from niulab.training.leagues.cells import (
     Cell,
     LimitWork,
@@ -95,7 +95,7 @@ def hold_suite(
     report = suite_report(config, cells)
     provenance = Provenance(
         study="suite",
-        rules=tuple({(t.settings.rules.name, t.settings.rules.rules_hash) for t in config.tasks}),
+        rules=tuple({(t.settings.rules_name, t.settings.rules_hash) for t in config.tasks}),
         seed=config.seed,
         config=dict(config.tree),
         **circumstances(command or "niulab.training.leagues.suite.hold_suite(config, folder)"),
@@ -256,11 +256,7 @@ def _reference(
 
 def _cautions(config: SuiteConfig, records: _Records) -> list[str]:
     """What must be seen before any figure."""
-    found = []
-    for rules in {
-        task.settings.rules.rules_hash: task.settings.rules for task in config.tasks
-    }.values():
-        found += player_edges(rules)
+    found = edges_of_all(rules for task in config.tasks for rules in task.settings.every_sheet)
     kept = [record for record in records.values() if record is not None]
     counts = {
         status: sum(record["status"] == status for record in kept)

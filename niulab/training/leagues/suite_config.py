@@ -37,7 +37,7 @@ from pydantic_core import ErrorDetails
 
 from niulab.agents.registry import make_agent
 from niulab.engine.rules.toml import overridden
-from niulab.envs.presets import PRESETS
+from niulab.envs.presets import full_id
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.errors import CheckpointError, ConfigError, nearest
 from niulab.evaluation.config import (
@@ -207,7 +207,7 @@ def parse_suite(tree: Mapping[str, Any], *, origin: str = "this") -> SuiteConfig
                 f"task[{number}].steps is missing: give every task a budget, or one in [suite]"
             )
         if settings is not None and steps is not None:
-            tasks[row.name] = SuiteTask(row.name, row.id, row.env, settings, steps)
+            tasks[row.name] = SuiteTask(row.name, full_id(row.id), row.env, settings, steps)
     entries = [*_entries(file, tasks, mistakes)]
     references = [*_references(file, tasks, mistakes)]
     if mistakes:
@@ -274,11 +274,13 @@ def _mistaken_names(file: _File) -> Iterator[str]:
 
 
 def _settings_of(row: _Task, where: str, mistakes: list[str]) -> EnvSettings | None:
-    if row.id not in PRESETS:
-        mistakes.append(f"{where}id: no environment '{row.id}'{nearest(row.id, PRESETS)}")
+    try:
+        task = full_id(row.id)
+    except ConfigError as error:
+        mistakes.append(f"{where}id: {error}")
         return None
     try:
-        return make_settings(row.id, **row.env)
+        return make_settings(task, **row.env)
     except ConfigError as error:
         mistakes += _lines(error, f"{where}env")
     return None

@@ -188,7 +188,7 @@ def run_identity(config: TrainConfig) -> dict[str, Any]:
         "config": config.to_json(),
         "settings": settings.to_json(),
         "rules": settings.rules.name,
-        "rules_hash": settings.rules.rules_hash,
+        "rules_hash": settings.rules_hash,
         "encoding": encoding.name,
         "n_columns": encoding.size,
         "seed": config.seed,

@@ -9,7 +9,7 @@ import pytest
 from gymnasium.error import InvalidAction, ResetNeeded
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test
 from pettingzoo.utils import parallel_to_aec
-from rows import assert_same
+from rows import assert_same, moves
 
 from niulab.engine.cards import parse_hand
 from niulab.envs.multi import parallel_env
@@ -17,9 +17,9 @@ from niulab.envs.registration import ENV_IDS
 from niulab.envs.single import NiuNiuEnv
 from niulab.errors import CardError, ConfigError, MissingExtraError
 
-TASKS = [
-    {"preset": env_id, "n_seats": 1 if env_id == "niulab/Peek-v0" else 3} for env_id in ENV_IDS
-] + [
+SEEN_BY_ONE = {"niulab/Peek-v0", "niulab/Shoe-v0"}
+"""Tasks that show what only one player's round leaves as it was."""
+TASKS = [{"preset": env_id, "n_seats": 1 if env_id in SEEN_BY_ONE else 3} for env_id in ENV_IDS] + [
     {"preset": "niulab/NiuNiu-v0", "n_seats": 9, "mask": "observation", "can_leave": True},
     {"preset": "niulab/NiuNiu-v0", "n_rounds": None, "max_cycles": 20},
     {"preset": "niulab/Table-v0", "n_seats": 2, "rules": "even-double-super-bonus"},
@@ -76,11 +76,12 @@ def test_pettingzoos_api_test_passes_after_conversion_to_aec(task):
 )
 def test_one_seat_plays_the_single_environments_rounds(keywords):
     table, single = parallel_env(**keywords, n_seats=1), NiuNiuEnv(**keywords)
+    n_actions = getattr(single.action_space, "n", 10)
     rng = np.random.default_rng(1)
     theirs, ours = single.reset(seed=11), table.reset(seed=11)
     assert_same(tuple(part["seat_1"] for part in ours), theirs)
     for _ in range(60):
-        action = int(rng.integers(single.action_space.n))  # illegal ones too
+        action = moves(single.action_space, int(rng.integers(n_actions)))  # illegal ones too
         theirs, ours = single.step(action), table.step({"seat_1": action})
         assert_same(tuple(part["seat_1"] for part in ours), theirs)
         assert type(ours[1]["seat_1"]) is float
@@ -190,6 +191,7 @@ def test_an_illegal_action_is_that_seats_matter():
         ({"n_seats": True}, "n_seats is 1 to 9"),
         ({"rules": "six-deck-shoe-bonus"}, "a shoe dealt on to a cut card needs the same seats"),
         ({"preset": "niulab/Peek-v0"}, "channel shows a card before the bets"),
+        ({"preset": "niulab/Shoe-v0"}, "shoe shows what one player and the dealer took"),
         ({"max_cycles": 0}, "max_cycles is a whole number of at least 1, or None, got 0"),
         ({"render_mode": "rgb_array"}, "render_mode is 'ansi', 'human' or None"),
         ({"n_rouns": 3}, "did you mean 'n_rounds'"),
