@@ -20,7 +20,7 @@ from stable_baselines3.common.save_util import load_from_zip_file
 
 from niulab.agents.models.card import CardNetwork, MlpNetwork, ModelCard, Network
 from niulab.agents.models.file import load_model, save_model
-from niulab.agents.models.networks import ACTIVATIONS
+from niulab.agents.models.layers import ACTIVATIONS
 from niulab.agents.models.policies import build_policy, policy_recipe
 from niulab.agents.models.sb3 import agent_of, one_thread
 from niulab.envs.encoding import Encoding
