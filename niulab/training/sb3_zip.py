@@ -147,8 +147,8 @@ def _network(data: Mapping[str, Any], file: Path) -> Network:
     """The network on the card, from SB3's keywords; CheckpointError for what a card cannot say."""
     words = data.get("policy_kwargs") or {}
     if "network" in words:
-        known = {key: words["network"][key] for key in CardNetwork.model_fields if key != "kind"}
-        return CardNetwork(**known)
+        own, given = set(CardNetwork.model_fields) - {"kind"}, words["network"]
+        return CardNetwork(**{key: value for key, value in given.items() if key in own})
     widths = words.get("net_arch", [64, 64])
     if isinstance(widths, Mapping):
         if widths.get("pi") != widths.get("vf"):
@@ -159,7 +159,8 @@ def _network(data: Mapping[str, Any], file: Path) -> Network:
     names = [name for name, kind in ACTIVATIONS.items() if kind is chosen]
     if not names:
         raise _foreign(file, f"its activation is {chosen}")
-    return MlpNetwork(hidden=tuple(widths), activation=names[0])  # type: ignore[arg-type]
+    waves = words.get("features_extractor_kwargs", {})
+    return MlpNetwork(hidden=tuple(widths), activation=names[0], **waves)  # type: ignore[arg-type]
 
 
 def _verify_spaces(data: Mapping[str, Any], settings: EnvSettings, task: str, file: Path) -> None:

@@ -68,6 +68,7 @@ class CardNetwork(_Strict):
     n_quantiles: Quantiles | None = None
     frequencies: Frequencies = 0
     bandwidth: Bandwidth = 30.0
+    features: Annotated[int, Field(ge=0, le=64)] = 0
 
 
 class MlpNetwork(_Strict):

@@ -216,7 +216,8 @@ def _places(cards: Tensor, positions: Sequence[tuple[int, ...]]) -> list[Tensor]
 class SplitActorCritic(nn.Module):
     """Logits of a hand's ten splits and the value of what is seen.
 
-    logits = score of the base + score of the pair, while a hand lies on the table; what else the
+    logits = score of the base + score of the pair + <their vectors of ``features`` numbers>, while
+    a hand lies on the table: a pair counts where the base behind it qualifies. What else the
     task shows (phase, stakes, bankroll) adds logits of its own. The critic is a deep set of the
     five cards beside the same context. The methods are those SB3 asks of an ``mlp_extractor``.
     """
@@ -239,6 +240,7 @@ class SplitActorCritic(nn.Module):
         critic_activation: str = "relu",
         frequencies: int = 0,
         bandwidth: float = 30.0,
+        features: int = 0,
         has_repeats: bool = False,
     ) -> None:
         super().__init__()
@@ -247,8 +249,8 @@ class SplitActorCritic(nn.Module):
         self.reader = CardReader(layout, highs)
         waves = (frequencies, bandwidth)
         reads: Any = {"vectors": vectors, "products": products}
-        base = DeepSet(embedding, hidden, 1, activation, **reads)
-        pair = DeepSet(pair_embedding, pair_hidden, 1, activation, **reads)
+        base = DeepSet(embedding, hidden, 1 + features, activation, **reads)
+        pair = DeepSet(pair_embedding, pair_hidden, 1 + features, activation, **reads)
         self.bases = CardSetScores(3, base, has_repeats=has_repeats)
         self.pairs = CardSetScores(2, pair, has_repeats=has_repeats)
         self.critic = DeepSet(critic_embedding, critic_hidden, 1, critic_activation)
@@ -267,7 +269,7 @@ class SplitActorCritic(nn.Module):
         cards = self.reader.cards(observations)
         bases: Tensor = self.bases(_places(cards, _BACKS))
         pairs: Tensor = self.pairs(_places(cards, _FRONTS))
-        logits = (bases + pairs)[..., 0]
+        logits = (bases + pairs)[..., 0] + (bases * pairs)[..., 1:].sum(dim=2)
         if self.context is None:
             return logits
         of_context: Tensor = self.context(self.reader.context(observations))
@@ -306,6 +308,7 @@ class _SplitProducts(nn.Module):
         critic_activation: str = "relu",
         frequencies: int = 0,
         bandwidth: float = 30.0,
+        features: int = 0,  # of actors only: values always have products
         has_repeats: bool = False,
     ) -> None:
         super().__init__()

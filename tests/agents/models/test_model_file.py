@@ -43,7 +43,7 @@ def written(folder, *, algorithm="ppo", network=NETWORK, settings=ARRANGE, **cha
     "network",
     [
         NETWORK,
-        NETWORK.model_copy(update={"vectors": "ranks_and_suits", "products": True}),
+        NETWORK.model_copy(update={"vectors": "ranks_and_suits", "products": True, "features": 2}),
         MlpNetwork(hidden=(8,)),
         MlpNetwork(hidden=(8,), frequencies=4),
     ],
