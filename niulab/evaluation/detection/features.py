@@ -34,6 +34,7 @@ __all__ = [
     "OWN_RANK",
     "RESULT",
     "SLOTS",
+    "ResultLaw",
     "card_law",
     "card_values",
     "low_law",
