@@ -53,6 +53,7 @@ def database(
         "memory_limit": f"{size}B",
         "temp_directory": str(spill),
         "threads": max(1, min(threads or available_cores(), size // _BYTES_A_THREAD)),
+        "enable_progress_bar": False,  # it would print on stdout
         "preserve_insertion_order": True,
         "autoinstall_known_extensions": False,  # no call to the outside
         "autoload_known_extensions": False,
