@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from niulab.cli.logs.tables import flag_names, print_check, print_counts, print_stats
 from niulab.cli.output import (
     JsonFlag,
     console,
@@ -19,7 +20,6 @@ from niulab.cli.output import (
     table,
     warn,
 )
-from niulab.cli.logs.tables import flag_names, print_check, print_counts, print_stats
 from niulab.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -53,13 +53,13 @@ def database(
         "memory_limit": f"{size}B",
         "temp_directory": str(spill),
         "threads": max(1, min(threads or available_cores(), size // _BYTES_A_THREAD)),
-        "enable_progress_bar": False,  # it would print on stdout
         "preserve_insertion_order": True,
         "autoinstall_known_extensions": False,  # no call to the outside
         "autoload_known_extensions": False,
     }
     connection = duckdb.connect(":memory:", config=settings)
     try:
+        connection.execute("SET enable_progress_bar = false")  # it would print on stdout
         yield connection
     finally:
         connection.close()
