@@ -88,6 +88,8 @@ def full_id(name: str) -> str:
 
     Raises ConfigError with the nearest name for what is neither an id nor short for one.
     """
+    if not name:
+        raise ConfigError("no environment '': write an id, as Session or niulab/Session-v0")
     found = name if name in PRESETS else _BARE.get(name) or _SHORT.get(name)
     if found is None:
         known = PRESETS if "/" in name else _SHORT

@@ -14,13 +14,14 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from niulab.engine.cards import N_CARDS, RANKS, SUITS, Card
 from niulab.engine.rules.model import RuleSet
 from niulab.engine.settlement import Outcome
 from niulab.errors import CardError, RulesError, nearest
 from niulab.solvers.joint_law import Cell, JointLaw, counted_law, joint_law, tie_outcomes
-from niulab.solvers.matchups import matchups
+from niulab.solvers.matchups import Matchups, exact_dot, matchups
 from niulab.solvers.values import bonus_ev
 
 __all__ = ["CardClass", "Position", "card_class", "law_given_card", "value_given_card"]
@@ -80,7 +81,7 @@ def value_given_card(
             (copies[i] * bonus_ev(rules, box, _without(rules, i)) for i in ids), Fraction(0)
         )
         return total / sum(copies[i] for i in ids)
-    law = _law_given(rules, ids, position, by_events=bool(terms.hand_pays))
+    law = _law_given(rules, ids, position, by_events=terms.is_bonus or bool(terms.hand_pays))
     total = sum((n * cell.unit(rules, box).net for cell, n in law.cells.items()), Fraction(0))
     return total / law.n_deals
 
@@ -112,24 +113,85 @@ def _held(rules: RuleSet, card: CardClass) -> tuple[int, ...]:
 def _law_given(
     rules: RuleSet, ids: tuple[int, ...], position: Position, *, by_events: bool
 ) -> JointLaw:
-    """The law given a card; without ``by_events`` a dealer's card leaves event masks at 0."""
+    """The law given a card; without ``by_events`` masks may be 0."""
     if position == "own":
-        return _given_own(rules, ids, tie_outcomes(rules))
+        return _given_own(rules, ids, tie_outcomes(rules), by_events=by_events)
     if by_events:
         return _laid_out(rules, _given_dealers_with_events(rules, ids))
-    seen = _given_own(rules, ids, [_OPPOSITE[tie] for tie in tie_outcomes(rules)])
+    ties = [_OPPOSITE[tie] for tie in tie_outcomes(rules)]
+    seen = _given_own(rules, ids, ties, by_events=False)
     cells: Counter[Cell] = Counter()
     for cell, n in seen.cells.items():  # as the dealer sees it, so the hands change places
         cells[Cell(cell.dealer_rank, cell.player_rank, _OPPOSITE[cell.outcome])] += n
     return _laid_out(rules, cells)
 
 
-def _given_own(rules: RuleSet, ids: tuple[int, ...], ties: Sequence[Outcome]) -> JointLaw:
+def _given_own(
+    rules: RuleSet, ids: tuple[int, ...], ties: Sequence[Outcome], *, by_events: bool
+) -> JointLaw:
     table, is_seen = matchups(rules), np.zeros(N_CARDS, dtype=np.int64)
     is_seen[list(ids)] = 1
+    if table.is_grouped and not by_events and _is_of_ranks(is_seen):
+        return _given_own_ranks(rules, is_seen, ties)
     # a hand holds a card m times in m of its five (exchangeable) places
     places = sum(is_seen[column] for column in table.hands.T)
     return counted_law(rules, replace(table, weights=table.weights * places), ties)
+
+
+def _is_of_ranks(is_seen: NDArray[np.int64]) -> bool:
+    """Whether a class of cards holds whole ranks only."""
+    by_rank = is_seen.reshape(len(RANKS), len(SUITS))
+    return bool((by_rank == by_rank[:, :1]).all())
+
+
+def _given_own_ranks(
+    rules: RuleSet, is_seen: NDArray[np.int64], ties: Sequence[Outcome]
+) -> JointLaw:
+    """The same law, summed over multisets of ranks: a few thousand rows in place of all hands."""
+    table, sizes = _summed_by_class(rules)
+    places = sum(is_seen[column] for column in table.hands.T)
+    law = counted_law(rules, replace(table, weights=np.asarray(places, dtype=np.int64)), ties)
+    ranks = tuple(
+        exact_dot(sizes * places, table.ranks == rank) for rank in range(len(rules.ranks))
+    )
+    return replace(law, rank_hands=ranks, n_hands=sum(ranks))
+
+
+_BY_CLASS: dict[str, tuple[Matchups, NDArray[np.int64]]] = {}
+
+
+def _summed_by_class(rules: RuleSet) -> tuple[Matchups, NDArray[np.int64]]:
+    """Counts summed over the hands of each class, best setting only, and how many hands it has."""
+    if rules.ranking_hash not in _BY_CLASS:
+        table = matchups(rules)
+        n = len(table.class_counts)
+        first = np.zeros(n, dtype=np.int64)
+        first[table.class_of[::-1]] = np.arange(len(table.class_of))[::-1]
+        sums = [
+            np.rint(np.bincount(table.class_of, weights=table.weights * column, minlength=n))
+            for column in (np.ones(len(table.class_of)), table.less[:, 0], table.equal[:, 0])
+        ]  # all far below 2**53, so the doubles are exact
+        sizes, less, equal = (total.astype(np.int64) for total in sums)
+        summed = Matchups(
+            hands=table.hands[first],
+            weights=np.ones(n, dtype=np.int64),
+            ranks=table.ranks[first],
+            events=np.zeros(n, dtype=np.uint8),
+            options=table.options[first],
+            option_of=table.option_of[first],
+            class_counts=np.vstack(
+                [
+                    table.class_counts.astype(np.int64) * sizes[:, None],
+                    np.zeros((1, len(rules.ranks)), dtype=np.int64),
+                ]
+            ),
+            class_of=np.arange(n, dtype=np.int32),
+            less=less[:, None],
+            equal=equal[:, None],
+            n_opponents=table.n_opponents,
+        )
+        _BY_CLASS[rules.ranking_hash] = summed, sizes
+    return _BY_CLASS[rules.ranking_hash]
 
 
 def _given_dealers_with_events(rules: RuleSet, ids: tuple[int, ...]) -> Counter[Cell]:
@@ -143,7 +205,7 @@ def _given_dealers_with_events(rules: RuleSet, ids: tuple[int, ...]) -> Counter[
         for law, times in ((joint_law(rules), copies), (without, -copies)):
             for cell, n in law.cells.items():
                 cells[cell] += times * n
-    cells.subtract(_given_own(rules, ids, tie_outcomes(rules)).cells)
+    cells.subtract(_given_own(rules, ids, tie_outcomes(rules), by_events=True).cells)
     return cells
 
 

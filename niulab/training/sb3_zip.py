@@ -20,7 +20,7 @@ from stable_baselines3.common.save_util import load_from_zip_file
 
 from niulab.agents.models.card import CardNetwork, MlpNetwork, ModelCard, Network
 from niulab.agents.models.file import load_model, save_model
-from niulab.agents.models.networks import ACTIVATIONS
+from niulab.agents.models.layers import ACTIVATIONS
 from niulab.agents.models.policies import build_policy, policy_recipe
 from niulab.agents.models.sb3 import agent_of, one_thread
 from niulab.envs.encoding import Encoding
@@ -147,8 +147,8 @@ def _network(data: Mapping[str, Any], file: Path) -> Network:
     """The network on the card, from SB3's keywords; CheckpointError for what a card cannot say."""
     words = data.get("policy_kwargs") or {}
     if "network" in words:
-        known = {key: words["network"][key] for key in CardNetwork.model_fields if key != "kind"}
-        return CardNetwork(**known)
+        given = words["network"]
+        return CardNetwork(**{key: given[key] for key in CardNetwork.model_fields if key in given})
     widths = words.get("net_arch", [64, 64])
     if isinstance(widths, Mapping):
         if widths.get("pi") != widths.get("vf"):
@@ -159,7 +159,8 @@ def _network(data: Mapping[str, Any], file: Path) -> Network:
     names = [name for name, kind in ACTIVATIONS.items() if kind is chosen]
     if not names:
         raise _foreign(file, f"its activation is {chosen}")
-    return MlpNetwork(hidden=tuple(widths), activation=names[0])  # type: ignore[arg-type]
+    waves = words.get("features_extractor_kwargs", {})
+    return MlpNetwork(hidden=tuple(widths), activation=names[0], **waves)  # type: ignore[arg-type]
 
 
 def _verify_spaces(data: Mapping[str, Any], settings: EnvSettings, task: str, file: Path) -> None:

@@ -115,6 +115,14 @@ def test_sessions_resume_too(tiny, tmp_path, killed_after, monkeypatch):
     assert scores_of(whole) == scores_of(cut)
 
 
+def test_shared_waves_resume_too(tiny, tmp_path, killed_after, monkeypatch):
+    network = {"kind": "mlp", "hidden": [8], "frequencies": 4}  # SB3 names them three times
+    config = tiny(network=network, checkpoint={"every": 64})
+    whole, cut = run_twice(config, tmp_path, killed_after, monkeypatch)
+    weights = "final/weights.safetensors"
+    assert (whole / weights).read_bytes() == (cut / weights).read_bytes()
+
+
 @pytest.fixture
 def killed(tiny, tmp_path, killed_after, monkeypatch):
     """A config with checkpoints and the folder of a run that died after two of them."""

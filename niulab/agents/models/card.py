@@ -35,6 +35,8 @@ Algorithm = Literal[
 ]
 Activation = Literal["sine", "relu", "silu", "tanh"]
 Width = Annotated[int, Field(ge=1, le=4096)]
+Frequencies = Annotated[int, Field(ge=0, le=4096)]
+Bandwidth = Annotated[float, Field(gt=0)]
 Widths = Annotated[tuple[Width, ...], Field(strict=False, max_length=8)]
 Quantiles = Annotated[int, Field(ge=1, le=1024)]
 
@@ -58,10 +60,15 @@ class CardNetwork(_Strict):
     pair_embedding: Width = 16
     pair_hidden: Widths = (16,)
     activation: Activation = "sine"
+    vectors: Literal["cards", "ranks_and_suits"] = "cards"
+    products: bool = False
     critic_embedding: Width = 64
     critic_hidden: Widths = (64,)
     critic_activation: Activation = "relu"
     n_quantiles: Quantiles | None = None
+    frequencies: Frequencies = 0
+    bandwidth: Bandwidth = 30.0
+    features: Annotated[int, Field(ge=0, le=64)] = 0
 
 
 class MlpNetwork(_Strict):
@@ -74,6 +81,8 @@ class MlpNetwork(_Strict):
     hidden: Widths = (64, 64)
     activation: Activation = "tanh"
     n_quantiles: Quantiles | None = None
+    frequencies: Frequencies = 0
+    bandwidth: Bandwidth = 30.0
 
 
 class LstmNetwork(_Strict):

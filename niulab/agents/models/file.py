@@ -46,7 +46,8 @@ def save_model(
 
     ``is_half`` writes numbers of 16 bits, which are read back as 32. Returns the folder.
     """
-    tensors = {name: tensor.detach().contiguous() for name, tensor in weights.items()}
+    # cloned: SB3 registers a shared extractor under three names, safetensors wants each its own
+    tensors = {name: tensor.detach().clone().contiguous() for name, tensor in weights.items()}
     if is_half:
         tensors = {n: t.half() if t.is_floating_point() else t for n, t in tensors.items()}
     # one key: safetensors writes several in an order of chance, and equal models are equal bytes

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from sb3_contrib.qrdqn.policies import QRDQNPolicy, QuantileNetwork
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from stable_baselines3.sac.policies import SACPolicy
@@ -22,8 +24,8 @@ from stable_baselines3.td3.policies import TD3Policy
 from torch import nn
 
 from niulab.agents.models.card import Algorithm, Network, verify_network
+from niulab.agents.models.layers import ACTIVATIONS, Waves
 from niulab.agents.models.networks import (
-    ACTIVATIONS,
     CardLayout,
     SplitActorCritic,
     SplitQNetwork,
@@ -39,6 +41,7 @@ __all__ = [
     "SplitPolicy",
     "SplitQPolicy",
     "SplitQuantilePolicy",
+    "WaveExtractor",
     "build_policy",
     "policy_recipe",
 ]
@@ -130,6 +133,19 @@ class _SplitQuantiles(QuantileNetwork):
         return result
 
 
+class WaveExtractor(BaseFeaturesExtractor):
+    """``Waves`` of the flat observation, before SB3's perceptron."""
+
+    def __init__(self, space: spaces.Box, frequencies: int, bandwidth: float) -> None:
+        n_in = spaces.flatdim(space)
+        super().__init__(space, n_in + frequencies)
+        self.waves = Waves(n_in, frequencies, bandwidth)
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = self.waves(observations.flatten(1))
+        return result
+
+
 # ---------------------------------------------------------------- recipes
 
 
@@ -183,6 +199,9 @@ def policy_recipe(algorithm: Algorithm, network: Network, settings: EnvSettings)
             widths = {"pi": widths, "vf": widths}
         words = {"net_arch": widths, "activation_fn": ACTIVATIONS[network.activation]}
         policy_class = _PERCEPTRONS[algorithm]
+    if network.kind == "mlp" and network.frequencies:
+        shape = {"frequencies": network.frequencies, "bandwidth": network.bandwidth}
+        words |= {"features_extractor_class": WaveExtractor, "features_extractor_kwargs": shape}
     if network.kind == "lstm":
         words |= network.model_dump(exclude={"kind", "hidden", "activation"})
     elif algorithm == "qrdqn":

@@ -133,7 +133,8 @@ def _tensors(model: BaseAlgorithm) -> tuple[dict[str, torch.Tensor], dict[str, A
         values = [float(episode[key]) for episode in model.ep_info_buffer or ()]
         result[f"episodes/{key}"] = torch.tensor(values, dtype=torch.float64)
     result["generator/torch"] = torch.get_rng_state()
-    plain = {key: value.detach().cpu().contiguous() for key, value in result.items()}
+    # cloned: SB3 registers a shared extractor under three names, safetensors wants each its own
+    plain = {key: value.detach().cpu().clone().contiguous() for key, value in result.items()}
     return plain, groups
 
 

@@ -39,7 +39,16 @@ def written(folder, *, algorithm="ppo", network=NETWORK, settings=ARRANGE, **cha
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "a2c", "maskable_ppo", "imitation", "dqn", "qrdqn"])
-@pytest.mark.parametrize("network", [NETWORK, MlpNetwork(hidden=(8,))], ids=["cards", "mlp"])
+@pytest.mark.parametrize(
+    "network",
+    [
+        NETWORK,
+        NETWORK.model_copy(update={"vectors": "ranks_and_suits", "products": True, "features": 2}),
+        MlpNetwork(hidden=(8,)),
+        MlpNetwork(hidden=(8,), frequencies=4),
+    ],
+    ids=["cards", "ranks and suits", "mlp", "waves"],
+)
 def test_a_model_comes_back_as_it_was(algorithm, network, tmp_path):
     policy, folder = written(tmp_path / "m", algorithm=algorithm, network=network)
     agent = load_agent(folder, ARRANGE)

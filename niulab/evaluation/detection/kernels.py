@@ -1,0 +1,173 @@
+"""Compiled loops of the fold: running stake scores, and wealth by component.
+
+Wealth of a component mixes over the round at which the player turned: with a_j the weight of
+turning at his round j and A_t their sum up to t,
+
+    S_t = (S_{t-1} + a_t) f_t,   value_t = S_t + 1 - A_t
+
+Numbers are kept as they are, not as logarithms, with one power of 1e100 a player, so that a round
+is one multiplication and two additions a component.
+"""
+
+# Inside numba's functions the types are numba's.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+from numba import njit
+
+__all__ = ["LOG_UNIT", "fold_rounds", "running_bins"]
+
+_UNIT = 1e100
+LOG_UNIT = log(_UNIT)
+"""Logarithm of the power in which large wealth is kept."""
+
+_PRIOR_ROUNDS = 4.0
+_PRIOR_VARIANCE = 1e-3
+_LIMIT = 3.0
+
+
+@njit(cache=True, nogil=True)
+def _score(x, n, mean, square):
+    """Z of a value beside the rounds before; 0 on the first."""
+    if n == 0:
+        return 0.0
+    variance = (square + _PRIOR_ROUNDS * _PRIOR_VARIANCE) / (n + _PRIOR_ROUNDS)
+    return min(max((x - mean) / sqrt(variance), -_LIMIT), _LIMIT)
+
+
+@njit(cache=True, nogil=True)
+def running_bins(players, sizes, shares, n_bins, statistics, bins):
+    """Bins (n_rounds, 2) of two values by round; ``statistics`` (n_players, 6) go on in place."""
+    scale = (n_bins - 1) / (2 * _LIMIT)
+    for player in range(len(players) - 1):
+        for i in range(players[player], players[player + 1]):
+            for score in range(2):
+                x = sizes[i] if score == 0 else shares[i]
+                n = statistics[player, 3 * score]
+                mean = statistics[player, 3 * score + 1]
+                z = _score(x, n, mean, statistics[player, 3 * score + 2])
+                bins[i, score] = int(np.rint((z + _LIMIT) * scale))
+                step = x - mean
+                mean += step / (n + 1)
+                statistics[player, 3 * score] = n + 1
+                statistics[player, 3 * score + 1] = mean
+                statistics[player, 3 * score + 2] += step * (x - mean)
+
+
+@njit(cache=True, nogil=True)
+def _not_yet(t):
+    """1 - A_t: the weight of turning after round t."""
+    return 0.5 * log(10.0) / log(t + 9.0) if t > 0 else 1.0
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _grow(values, start, factors, place, k, a, weights):
+    """Play a round in one block; returns the weighted sum of its values."""
+    total = 0.0
+    for c in range(k):
+        value = (values[start + c] + a) * factors[place + c]
+        values[start + c] = value
+        total += weights[start + c] * value
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _wait(values, start, k, a, weights):
+    """The same where nothing was recorded: the factor is one."""
+    total = 0.0
+    for c in range(k):
+        values[start + c] += a
+        total += weights[start + c] * values[start + c]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _mix(
+    first, end, b, score, slot, n_levels, k, rules, bins, levels, seat_weights, offsets, tables,
+    mean_row,
+):  # fmt: skip
+    """The mean of the factors of one player's seats in one round."""
+    for c in range(k):
+        mean_row[c] = 0.0
+    for row in range(first, end):
+        offset = offsets[rules[row], b] if rules[row] >= 0 else -1
+        level = levels[row, slot]
+        place = offset + (bins[row, score] * n_levels + level) * k
+        is_known = level >= 0 and offset >= 0
+        for c in range(k):
+            mean_row[c] += seat_weights[row] * (tables[place + c] if is_known else 1.0)
+
+
+@njit(cache=True, nogil=True)
+def fold_rounds(
+    players, rounds, rules, bins, levels, seat_weights, given, blocks, offsets, tables, weights,
+    groups, log_bar, values, powers, n_rounds, peaks, alarms, shares, log_es,
+):  # fmt: skip
+    """Fold rounds of players into their states, in place.
+
+    players, rounds: as of ``RoundStarts``. rules (n,), bins (n, scores), levels (n, slots),
+    seat_weights (n,) and given (n, m) by row. blocks: (n_blocks, 6), score, slot, bins, levels,
+    components, first component; a score of -1 takes the next columns of ``given``. offsets:
+    (n_sheets, n_blocks) into ``tables``, -1 where the sheet has none. groups: (n_components,).
+    values, powers, n_rounds, peaks, alarms, shares: states by player. log_es: (n_rounds,), written.
+    """
+    n_groups = shares.shape[1]
+    n_widest = 0
+    for b in range(len(blocks)):
+        n_widest = max(n_widest, blocks[b, 4])
+    mean_row = np.empty(n_widest)
+    for player in range(len(players) - 1):
+        state = values[player]
+        t, power = n_rounds[player], powers[player]
+        for i in range(players[player], players[player + 1]):
+            first, end = rounds[i], rounds[i + 1]
+            t += 1
+            scale = _UNIT ** -float(power)
+            a = (_not_yet(t - 1) - _not_yet(t)) * scale
+            total = _not_yet(t) * scale
+            column = 0
+            for b in range(len(blocks)):
+                score, slot, n_levels = blocks[b, 0], blocks[b, 1], blocks[b, 3]
+                k, start = blocks[b, 4], blocks[b, 5]
+                if score < 0:
+                    for c in range(k):
+                        mean_row[c] = 0.0
+                    for row in range(first, end):
+                        for c in range(k):
+                            mean_row[c] += seat_weights[row] * given[row, column + c]
+                    column += k
+                    total += _grow(state, start, mean_row, 0, k, a, weights)
+                    continue
+                if end == first + 1:
+                    offset = offsets[rules[first], b] if rules[first] >= 0 else -1
+                    level = levels[first, slot]
+                    if level < 0 or offset < 0:
+                        total += _wait(state, start, k, a, weights)
+                    else:
+                        place = offset + (bins[first, score] * n_levels + level) * k
+                        total += _grow(state, start, tables, place, k, a, weights)
+                    continue
+                _mix(
+                    first, end, b, score, slot, n_levels, k, rules, bins, levels, seat_weights,
+                    offsets, tables, mean_row,
+                )  # fmt: skip
+                total += _grow(state, start, mean_row, 0, k, a, weights)
+            log_e = log(total) + power * LOG_UNIT
+            log_es[i] = log_e
+            peaks[player] = max(peaks[player], log_e)
+            if log_e >= log_bar and alarms[player] == 0:
+                alarms[player] = t
+                for g in range(n_groups):
+                    shares[player, g] = 0.0
+                for c in range(len(state)):
+                    waiting = _not_yet(t) * scale
+                    shares[player, groups[c]] += weights[c] * (state[c] + waiting) / total
+            if total > _UNIT:
+                for c in range(len(state)):
+                    state[c] /= _UNIT
+                power += 1
+        n_rounds[player], powers[player] = t, power

@@ -1,0 +1,329 @@
+"""Portfolios: the components a player is watched with, their published weights, their tables.
+
+A component bets on one explanation: an attack, the feature of the deal it would have to know, the
+stake score it would show in, and how strongly. Weights are positive and add up to one, so the
+portfolio's wealth is the weighted sum of its components', and a component of weight w finds its own
+attack at most ln(1/w)/I rounds later than alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from niulab.engine.cards import HAND_SIZE, N_CARDS, RANKS
+from niulab.engine.rules import RuleSet
+from niulab.errors import ConfigError
+from niulab.evaluation.detection.factors import likelihood_table, tilt_table, verify_means
+from niulab.evaluation.detection.features import (
+    CARD_SLOTS,
+    LOW_SLOTS,
+    RESULT,
+    SLOTS,
+    card_law,
+    card_values,
+    low_law,
+    result_law,
+    top_box,
+    verify_one_deck,
+)
+from niulab.evaluation.detection.scores import SCORES, Z_GRID
+from niulab.evaluation.playlog.plays import boxes_of
+
+__all__ = ["Block", "Component", "Portfolio", "declared_portfolio", "full_portfolio"]
+
+Floats = NDArray[np.float64]
+
+_THETAS = (0.3, 1.0, 3.0)
+_RESULT_THETAS = (0.1, 0.3, 1.0)
+_RATES = np.array([[1.0, 0.02], [1.0, 0.25], [0.5, 0.1], [0.5, 0.4], [0.25, 0.1], [0.25, 0.4]])
+"""Chances to see a card, and to stake without having seen it, of the declared bettors."""
+
+_SEEN = ("own card seen", "dealer's card seen")
+_RESULTS = "results foreseen"
+_ATTACK_WEIGHTS = {_SEEN[0]: 0.4, _SEEN[1]: 0.4, _RESULTS: 0.2}
+
+
+@dataclass(frozen=True)
+class Component:
+    """One explanation; ``strength`` is a tilt's theta or the bettor's rates as text."""
+
+    attack: str
+    feature: str
+    slot: str
+    score: str
+    strength: str
+    weight: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.attack}: {self.feature} at {self.slot}, by {self.score}, {self.strength}"
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Components that share a stake score and a slot.
+
+    tables: by sheet, float64 (n_bins, n_levels, k), or None where the sheet has no such slot; empty
+    for factors that are given row by row. laws: by sheet, (n_levels,).
+    """
+
+    components: tuple[Component, ...]
+    tables: tuple[Floats | None, ...] = ()
+    laws: tuple[Floats | None, ...] = ()
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the factors come with the rows."""
+        return not self.tables
+
+
+@dataclass(frozen=True, eq=False)
+class Portfolio:
+    """Blocks over some sheets; raises ConfigError for factors without mean one or bad weights."""
+
+    sheets: tuple[RuleSet, ...]
+    blocks: tuple[Block, ...]
+    name: str = "full"
+    attacks: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        for block in self.blocks:
+            for table, law in zip(block.tables, block.laws, strict=True):
+                if table is not None and law is not None:
+                    verify_means(table, law, what=block.components[0].name)
+        total = float(self.weights.sum())
+        if not (self.weights > 0).all() or abs(total - 1) > 1e-9:
+            raise ConfigError(
+                f"the weights of a portfolio are above 0 and add up to 1, got a sum of {total}"
+            )
+        names = dict.fromkeys(component.attack for component in self.components)
+        object.__setattr__(self, "attacks", tuple(names))
+
+    @cached_property
+    def components(self) -> tuple[Component, ...]:
+        """All of them, in the order of a state's numbers."""
+        return tuple(component for block in self.blocks for component in block.components)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Published weights, (n_components,)."""
+        return np.array([component.weight for component in self.components])
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """The place of each component's attack in ``attacks``."""
+        places = {name: place for place, name in enumerate(self.attacks)}
+        return np.array([places[component.attack] for component in self.components])
+
+    @cached_property
+    def layout(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """``blocks``, ``offsets`` and ``tables`` as ``kernels.fold_rounds`` takes them."""
+        rows, flat, first, size = [], list[Floats](), 0, 0
+        offsets = np.full((max(len(self.sheets), 1), len(self.blocks)), -1, dtype=np.int64)
+        for number, block in enumerate(self.blocks):
+            k = len(block.components)
+            head = block.components[0]
+            score = -1 if block.is_given else SCORES.index(head.score)
+            slot = -1 if block.is_given else SLOTS.index(head.slot)
+            n_levels = n_bins = 0
+            for sheet, table in enumerate(block.tables):
+                if table is not None:
+                    offsets[sheet, number] = size
+                    n_bins, n_levels = table.shape[:2]
+                    flat.append(np.ascontiguousarray(table).ravel())
+                    size += table.size
+            if len({t.shape for t in block.tables if t is not None}) > 1:
+                raise ConfigError(
+                    f"the sheets give the slot '{head.slot}' different numbers of levels: judge "
+                    "their rounds apart"
+                )
+            rows.append((score, slot, n_bins, n_levels, k, first))
+            first += k
+        tables = np.concatenate(flat) if flat else np.zeros(0)
+        return np.array(rows, dtype=np.int64).reshape(-1, 6), offsets, tables
+
+    @property
+    def n_given(self) -> int:
+        """Columns of factors that come with the rows."""
+        return sum(len(block.components) for block in self.blocks if block.is_given)
+
+    def weight_of(self, attack: str) -> float:
+        """The weights of an attack's components together."""
+        return sum(c.weight for c in self.components if c.attack == attack)
+
+
+# ---------------------------------------------------------------- what is watched for
+
+
+def full_portfolio(sheets: Sequence[RuleSet], *, ordered: bool = True) -> Portfolio:
+    """Everything that can be tested of one seat without knowing the attack.
+
+    ordered: whether the log records cards in the order dealt; else what a set of five shows. The
+    choice belongs to the log, never to what was dealt. Raises ConfigError for a sheet that is not
+    dealt from one full deck.
+    """
+    for rules in sheets:
+        verify_one_deck(rules)
+    seen = _card_blocks(sheets) if ordered else _low_blocks(sheets)
+    blocks = [*seen, *_result_blocks(sheets)]
+    return Portfolio(tuple(sheets), tuple(_weighted(blocks, _ATTACK_WEIGHTS)))
+
+
+def declared_portfolio(
+    rules: RuleSet, *, place: int, box: str, rates: Floats | None = None
+) -> Portfolio:
+    """Who sees the card at one place of the deal and stakes a box when that favors it.
+
+    place: 0-4 the player's own cards, 5-9 the dealer's. rates: (n, 2), chances to see it and to
+    stake without; by default a mixture. Raises ConfigError for a place or box that is none.
+    """
+    verify_one_deck(rules)
+    if not 0 <= place < len(CARD_SLOTS):
+        raise ConfigError(f"place is 0 to {len(CARD_SLOTS) - 1}, got {place}")
+    if box not in boxes_of(rules)[:3] or box != boxes_of(rules)[top_box(rules)]:
+        top = boxes_of(rules)[top_box(rules)]
+        raise ConfigError(
+            f"a declared attack stakes the box of the highest odds '{top}': got {box!r}"
+        )
+    given = _RATES if rates is None else np.asarray(rates, dtype=np.float64)
+    block = _likelihood_block([rules], place, given)
+    return Portfolio(
+        (rules,), tuple(_weighted([block], {_SEEN[place >= HAND_SIZE]: 1.0})), "declared"
+    )
+
+
+def _weighted(blocks: Sequence[Block], attacks: dict[str, float]) -> Iterator[Block]:
+    """The blocks with the weight of each attack spread evenly over its components."""
+    counts: dict[str, int] = {}
+    for block in blocks:
+        for component in block.components:
+            counts[component.attack] = counts.get(component.attack, 0) + 1
+    total = sum(attacks[attack] for attack in counts)
+    for block in blocks:
+        components = tuple(
+            replace(c, weight=attacks[c.attack] / total / counts[c.attack])
+            for c in block.components
+        )
+        yield replace(block, components=components)
+
+
+def _favors(rules: RuleSet, whose: int, column: int) -> Floats:
+    """Values of cards for a column of BOXES, (52,)."""
+    box = boxes_of(rules)[column]
+    return card_values(rules, box)[whose] if box is not None else np.zeros(N_CARDS)
+
+
+def _card_features(rules: RuleSet, whose: int) -> dict[str, Floats]:
+    """Scores of a card at one place, by name; the higher, the better for the player."""
+    ranks = np.arange(N_CARDS) // 4
+    top = _favors(rules, whose, top_box(rules))
+    is_low_good = np.cov(top, ranks)[0, 1] < 0
+    features = {"value on the required box": _favors(rules, whose, 0), "value on the top box": top}
+    for r in range(12):
+        is_low = (ranks <= r).astype(np.float64)
+        word = RANKS[r] if is_low_good else RANKS[r + 1]
+        name = f"rank up to {word}" if is_low_good else f"rank from {word}"
+        features[name] = is_low if is_low_good else 1 - is_low
+    is_black = np.isin(np.arange(N_CARDS) % 4, (1, 3)).astype(np.float64)
+    features["black"], features["red"] = is_black, 1 - is_black
+    return features
+
+
+def _tilt_block(
+    attack: str,
+    slot: str,
+    score: str,
+    by_sheet: Sequence[tuple[dict[str, Floats], Floats]],
+    thetas: Sequence[float],
+) -> Block:
+    """Tilts of every feature; ``by_sheet`` holds the features and the law of the levels."""
+    names = tuple(by_sheet[0][0])
+    components = tuple(
+        Component(attack, name, slot, score, f"theta {theta:g}")
+        for name in names
+        for theta in thetas
+    )
+    tables = tuple(
+        np.concatenate([tilt_table(features[name], law, Z_GRID, thetas) for name in names], axis=2)
+        for features, law in by_sheet
+    )
+    return Block(components, tables, tuple(law for _, law in by_sheet))
+
+
+def _likelihood_block(sheets: Sequence[RuleSet], place: int, rates: Floats) -> Block:
+    whose = int(place >= HAND_SIZE)
+    components = tuple(
+        Component(
+            _SEEN[whose],
+            "favorable on the top box",
+            CARD_SLOTS[place],
+            "top staked",
+            f"seen {sees:g}, else staked {base:g}",
+        )
+        for sees, base in rates
+    )
+    law = card_law()
+    tables = tuple(
+        likelihood_table(_favors(rules, whose, top_box(rules)) > 0, law, rates) for rules in sheets
+    )
+    return Block(components, tables, (law,) * len(sheets))
+
+
+def _card_blocks(sheets: Sequence[RuleSet]) -> Iterator[Block]:
+    by_owner = [[(_card_features(rules, w), card_law()) for rules in sheets] for w in range(2)]
+    for place, slot in enumerate(CARD_SLOTS):
+        whose = int(place >= HAND_SIZE)
+        for score in ("total", "share"):
+            yield _tilt_block(_SEEN[whose], slot, score, by_owner[whose], _THETAS)
+        yield _likelihood_block(sheets, place, _RATES)
+
+
+def _low_blocks(sheets: Sequence[RuleSet]) -> Iterator[Block]:
+    for whose in range(2):
+        for r in range(12):
+            slot = LOW_SLOTS[12 * whose + r]
+            is_low_good = [
+                np.cov(_favors(rules, whose, top_box(rules)), np.arange(N_CARDS) // 4)[0, 1] < 0
+                for rules in sheets
+            ]
+            count, law = np.arange(HAND_SIZE + 1.0), low_law(r)
+            by_sheet = [
+                (
+                    {
+                        f"many up to {RANKS[r]}" if good else f"few up to {RANKS[r]}": count
+                        if good
+                        else -count
+                    },
+                    law,
+                )
+                for good in is_low_good
+            ]
+            for score in ("total", "share"):
+                yield _tilt_block(_SEEN[whose], slot, score, by_sheet, _THETAS)
+
+
+def _result_blocks(sheets: Sequence[RuleSet]) -> Iterator[Block]:
+    n_cells = max(len(result_law(rules).cells) for rules in sheets)
+    by_sheet = [_result_features(rules, n_cells) for rules in sheets]
+    for score in ("total", "share"):
+        yield _tilt_block(_RESULTS, RESULT, score, by_sheet, _RESULT_THETAS)
+
+
+def _result_features(rules: RuleSet, n_cells: int) -> tuple[dict[str, Floats], Floats]:
+    """Unit results of the required and the top box by cell; cells a sheet lacks have law 0."""
+    known = result_law(rules)
+    law = np.zeros(n_cells)
+    law[: len(known.cells)] = known.law
+    columns = boxes_of(rules)
+    features = {}
+    for name, box in (("required box", columns[0]), ("top box", columns[top_box(rules)])):
+        nets = np.zeros(n_cells)
+        if box is not None:
+            nets[: len(known.cells)] = [float(c.unit(rules, box).net) for c in known.cells]
+        features[f"result of the {name}"] = nets
+    return features, law

@@ -1,0 +1,108 @@
+"""Stake scores: what a seat's stakes say, in bins known when betting closes.
+
+    total        how large the round's total stake is beside the player's own running mean and SD
+    share        the same of the share on the box with the highest odds
+    top staked   whether that box is staked at all
+    late         whether the stake fell, stayed or rose after the close
+
+The first two are predictable: a round's score uses rounds before it only. They are clipped to 3 and
+snapped to a grid, so that moment generating functions are tables.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from niulab.evaluation.playlog.plays import Plays
+
+__all__ = [
+    "N_STATISTICS",
+    "SCORES",
+    "Z_GRID",
+    "RoundStarts",
+    "Scores",
+    "round_starts",
+    "score_bins",
+]
+
+SCORES = ("total", "share", "top staked", "late")
+
+Z_GRID = np.linspace(-3.0, 3.0, 25)
+"""Values of the running scores by bin."""
+
+N_STATISTICS = 6
+"""Numbers kept of a player for the running scores: rounds, mean and squares of both."""
+
+
+class RoundStarts(NamedTuple):
+    """Where the rounds and the players of rows sorted by player begin; one place more ends each.
+
+    rounds: int64 (n_rounds + 1,), rows. players: int64 (n_players + 1,), rounds. codes: int32
+    (n_players,), the players.
+    """
+
+    rounds: NDArray[np.int64]
+    players: NDArray[np.int64]
+    codes: NDArray[np.int32]
+
+
+class Scores(NamedTuple):
+    """Bins int16 (n, len(SCORES)) by row, and the players' statistics after the last round."""
+
+    bins: NDArray[np.int16]
+    statistics: NDArray[np.float64]
+
+
+def round_starts(plays: Plays) -> RoundStarts:
+    """Group rows sorted by player, time and round."""
+    n = len(plays)
+    if n == 0:
+        empty = np.zeros(1, dtype=np.int64)
+        return RoundStarts(empty, empty, np.empty(0, dtype=np.int32))
+    is_player = np.r_[True, plays.player[1:] != plays.player[:-1]]
+    is_round = is_player | np.r_[True, plays.round[1:] != plays.round[:-1]]
+    rounds = np.flatnonzero(is_round)
+    players = np.flatnonzero(is_player[rounds])
+    return RoundStarts(
+        np.append(rounds, n), np.append(players, len(rounds)), plays.player[rounds[players]]
+    )
+
+
+def score_bins(
+    plays: Plays,
+    starts: RoundStarts,
+    statistics: NDArray[np.float64],
+    *,
+    base_units: NDArray[np.float64],
+    top_boxes: NDArray[np.int64],
+) -> Scores:
+    """Scores of rows sorted by player, whose ``statistics`` (n_players, N_STATISTICS) go on.
+
+    base_units, top_boxes: (n_sheets,), cents and column by the code of a row's rules. Seats of one
+    player in one round share the scores of their stakes together.
+    """
+    from niulab.evaluation.detection.kernels import running_bins
+
+    n = len(plays)
+    bins = np.zeros((n, len(SCORES)), dtype=np.int16)
+    after = statistics.copy()
+    if n:
+        # a sheet that is not known (-1) takes the last one's unit; its rows have no levels anyway
+        units, tops = base_units[plays.rules], top_boxes[plays.rules]
+        first = starts.rounds[:-1]
+        totals = np.add.reduceat(plays.stakes.sum(axis=1), first)
+        on_top = plays.stakes[np.arange(n), tops]
+        top_totals = np.add.reduceat(on_top, first)
+        sizes = np.log1p(totals / units[first])
+        shares = top_totals / np.maximum(totals, 1)
+        by_round = np.empty((len(first), 2), dtype=np.int16)
+        running_bins(starts.players, sizes, shares, len(Z_GRID), after, by_round)
+        lengths = np.diff(starts.rounds)
+        bins[:, :2] = np.repeat(by_round, lengths, axis=0)
+        bins[:, 2] = np.repeat(top_totals > 0, lengths)
+        late = plays.late.sum(axis=1)
+        bins[:, 3] = 1 + np.sign(late)
+    return Scores(bins, after)

@@ -1,0 +1,146 @@
+"""The fold against a slow one, in pieces, on threads, and what it finds."""
+
+from itertools import pairwise
+from math import log
+
+import numpy as np
+import pytest
+from card_players import hole_carder, honest
+
+from niulab.errors import ConfigError
+from niulab.evaluation.detection.features import SLOTS, slot_levels
+from niulab.evaluation.detection.fold import PlayerStates, fold, log_e_values, shares_now
+from niulab.evaluation.detection.portfolio import declared_portfolio
+from niulab.evaluation.detection.scores import SCORES, Z_GRID
+from niulab.evaluation.playlog.plays import Flag, Plays
+
+
+def slow_log_e(portfolio, plays, sheet):
+    """One player's log e-value, component by component in logarithms, from the definitions."""
+    levels = slot_levels(plays, [sheet])
+    totals = np.log1p(plays.stakes.sum(axis=1) / 100)
+    shares = plays.stakes[:, 2] / plays.stakes.sum(axis=1)
+    logs = []
+    for block in portfolio.blocks:
+        slot = SLOTS.index(block.components[0].slot)
+        score = block.components[0].score
+        for k, component in enumerate(block.components):
+            by_start = []  # log of the wealth of each start so far
+            for t in range(len(plays)):
+                if score in {"total", "share"}:
+                    x = totals if score == "total" else shares
+                    past = x[:t]
+                    spread = ((past - past.mean()) ** 2).sum() if t else 0.0
+                    sd = ((spread + 4e-3) / (t + 4)) ** 0.5
+                    z = (x[t] - past.mean()) / sd if t else 0.0
+                    b = int(np.rint((np.clip(z, -3, 3) + 3) * (len(Z_GRID) - 1) / 6))
+                else:
+                    assert SCORES.index(score) == 2
+                    b = int(plays.stakes[t, 2] > 0)
+                f = log(max(block.tables[0][b, levels[t, slot], k], 1e-300))
+                by_start = [one + f for one in (*by_start, 0.0)]
+            left = [1.0, *(0.5 * log(10) / log(t + 9) for t in range(1, len(plays) + 1))]
+            starts = [a - b for a, b in pairwise(left)]
+            value = sum(a * np.exp(one) for a, one in zip(starts, by_start, strict=True))
+            logs.append(component.weight * (value + left[-1]))
+    return log(sum(logs))
+
+
+def test_the_fold_is_the_definition(sheet, full, make_plays):
+    plays = make_plays(2, 12, hole_carder(1.0), seed=5)
+    folded = fold(full, PlayerStates.fresh(2, full), plays)
+    found = log_e_values(full, folded.states)
+    for player in range(2):
+        expected = slow_log_e(full, plays.take(plays.player == player), sheet)
+        assert found[player] == pytest.approx(expected, rel=1e-9)
+    assert folded.log_es[11] == pytest.approx(found[0], rel=1e-12)
+
+
+def test_pieces_and_threads_give_the_same_bytes(full, make_plays):
+    plays = make_plays(6, 40, hole_carder(0.5), seed=1)
+    whole = fold(full, PlayerStates.fresh(6, full), plays).states
+    first = plays.time < 17
+    states = PlayerStates.fresh(6, full)
+    for piece in (plays.take(first), plays.take(~first)):
+        states = fold(full, states, piece, threads=2).states
+    for name in ("values", "powers", "n_rounds", "statistics", "peaks", "alarms", "shares"):
+        assert getattr(states, name).tobytes() == getattr(whole, name).tobytes(), name
+
+
+def test_players_of_two_pieces_join(full, make_plays):
+    plays = make_plays(6, 10, honest)
+    whole = fold(full, PlayerStates.fresh(6, full), plays).states
+    parts = []
+    for players in (np.arange(2), np.arange(2, 6)):
+        part = plays.take(np.isin(plays.player, players))
+        parts.append(fold(full, PlayerStates.fresh(6, full), part).states.take(players))
+    assert PlayerStates.join(parts).values.tobytes() == whole.values.tobytes()
+
+
+def test_large_wealth_keeps_its_logarithm(sheet, make_plays):
+    portfolio = declared_portfolio(sheet, place=5, box="super")
+    plays = make_plays(1, 2_000, hole_carder(1.0), seed=2)
+    folded = fold(portfolio, PlayerStates.fresh(1, portfolio), plays)
+    assert folded.states.powers[0] >= 3
+    assert log_e_values(portfolio, folded.states)[0] == pytest.approx(folded.log_es[-1], rel=1e-12)
+    # every round of who always sees the card is worth the entropy of his stake, .666 nats
+    assert folded.log_es[-1] / 2_000 == pytest.approx(0.6663, abs=0.05)
+
+
+def test_rows_without_levels_change_nothing(full, make_plays):
+    plays = make_plays(1, 30, hole_carder(1.0), seed=3)
+    blank = Plays.of(
+        30,
+        plays.texts,
+        **{
+            name: getattr(plays, name)
+            for name in ("player", "round", "time", "rules", "stakes", "cards", "dealer_cards")
+        },
+        flags=int(Flag.CARD_TWICE),
+    )
+    folded = fold(full, PlayerStates.fresh(1, full), blank)
+    assert folded.log_es == pytest.approx(np.zeros(30), abs=1e-12)
+
+
+def test_two_seats_of_one_player_are_one_factor(full, make_plays):
+    plays = make_plays(1, 20, hole_carder(1.0), seed=4)
+    twice = Plays.join([plays, plays]).by_player()
+    once = fold(full, PlayerStates.fresh(1, full), plays).states
+    both = fold(full, PlayerStates.fresh(1, full), twice).states
+    assert both.n_rounds[0] == 20
+    # the same seat twice: the mean of two equal factors, at twice the stake
+    assert log_e_values(full, both)[0] == pytest.approx(log_e_values(full, once)[0], abs=0.5)
+
+
+def test_false_alarms_stay_below_alpha(full, make_plays):
+    plays = make_plays(1_000, 100, honest, seed=6)
+    states = fold(full, PlayerStates.fresh(1_000, full), plays, alpha=0.05).states
+    # 1,000 players: three standard errors of .05 are .021
+    assert np.mean(states.peaks >= log(20)) <= 0.05 + 0.021
+    assert np.mean(states.alarms > 0) == np.mean(states.peaks >= log(20))
+
+
+@pytest.mark.parametrize(("see_rate", "information"), [(1.0, 0.66628), (0.5, 0.12761)])
+def test_a_declared_attack_is_found_near_the_limit(sheet, make_plays, see_rate, information):
+    portfolio = declared_portfolio(sheet, place=5, box="super")
+    n, n_rounds = 200, 300
+    plays = make_plays(n, n_rounds, hole_carder(see_rate), seed=7)
+    states = fold(portfolio, PlayerStates.fresh(n, portfolio), plays, alpha=1e-3).states
+    assert (states.alarms > 0).all()
+    limit = log(1_000) / information  # detection.md: 10 rounds where the card is always seen
+    assert states.alarms.mean() <= 1.5 * limit
+
+
+def test_attribution_names_the_card_that_was_seen(full, make_plays):
+    plays = make_plays(50, 60, hole_carder(1.0), seed=8)
+    states = fold(full, PlayerStates.fresh(50, full), plays).states
+    assert (states.alarms > 0).all()
+    named = np.array(full.attacks)[states.shares.argmax(axis=1)]
+    assert (named == "dealer's card seen").mean() >= 0.9
+    assert states.shares.sum(axis=1) == pytest.approx(np.ones(50), rel=1e-9)
+    assert shares_now(full, states).sum(axis=1) == pytest.approx(np.ones(50), rel=1e-9)
+
+
+def test_alpha_is_checked(full, make_plays):
+    with pytest.raises(ConfigError, match="alpha is above 0"):
+        fold(full, PlayerStates.fresh(1, full), make_plays(1, 1, honest), alpha=1.0)
