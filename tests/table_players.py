@@ -63,8 +63,19 @@ def exchanged(plays, sheet, switchers, rates, *, seed=0):
     return Plays.of(
         len(plays),
         plays.texts,
-        **{name: getattr(plays, name) for name in (
-            "player", "table", "dealer", "round", "time", "rules", "seat", "stakes", "dealer_cards"
-        )},
+        **{
+            name: getattr(plays, name)
+            for name in (
+                "player",
+                "table",
+                "dealer",
+                "round",
+                "time",
+                "rules",
+                "seat",
+                "stakes",
+                "dealer_cards",
+            )
+        },
         cards=cards,
     )

@@ -64,9 +64,7 @@ def test_a_sure_exchange_leaves_what_it_reaches(sheet):
     """The last factor against the frequencies of exchanges made one by one from all splits."""
     own, other = all_splits(np.random.default_rng(3).permutation(52)[:10].tolist())
     values = rank_values(sheet, "super")
-    value = {
-        frozenset(h): values[best_arrangement(h, sheet).rank_index] for h in own.tolist()
-    }
+    value = {frozenset(h): values[best_arrangement(h, sheet).rank_index] for h in own.tolist()}
     chance = dict.fromkeys(value, 0.0)
     for hand in value:
         rest = frozenset(c for h in value for c in h) - hand
@@ -108,9 +106,7 @@ def test_neighbors_are_seats_next_to_each_other(sheet):
     assert pairs.tolist() == [[0, 2], [2, 3]]
     factors = switching_factors(hidden, [sheet])
     assert (factors[1] == 1).all()
-    both = [
-        pair_factors(sheet, hidden.cards[[2]], hidden.cards[[other]])[0] for other in (0, 3)
-    ]
+    both = [pair_factors(sheet, hidden.cards[[2]], hidden.cards[[other]])[0] for other in (0, 3)]
     assert factors[2] == pytest.approx((both[0] + both[1]) / 2, rel=1e-12)
 
 
