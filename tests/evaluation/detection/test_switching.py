@@ -66,11 +66,11 @@ def test_a_sure_exchange_leaves_what_it_reaches(sheet):
     values = rank_values(sheet, "super")
     value = {frozenset(h): values[best_arrangement(h, sheet).rank_index] for h in own.tolist()}
     chance = dict.fromkeys(value, 0.0)
-    for hand in value:
+    for hand, own_value in value.items():
         rest = frozenset(c for h in value for c in h) - hand
         reached = [hand - {a} | {b} for a in hand for b in rest]
         best = max(value[h] for h in reached)
-        if best <= value[hand]:
+        if best <= own_value:
             chance[hand] += 1
         else:
             ends = [h for h in reached if value[h] == best]
