@@ -36,6 +36,7 @@ __all__ = [
     "OWN_RANK",
     "RESULT",
     "SLOTS",
+    "ResultLaw",
     "award_law",
     "best_own_ranks",
     "card_law",

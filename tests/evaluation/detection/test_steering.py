@@ -95,17 +95,34 @@ def test_factors_by_rank_have_mean_one_over_the_law(even):
     factors = steering_factors(plays, [even])
     is_first = plays.seat == 1  # equal stakes: the first seat takes the packet in every round
     rows = np.array([np.flatnonzero(is_first & (ranks == r))[0] for r in range(len(even.ranks))])
-    columns = [*range(4), 24, 25]
+    columns = list(range(6))  # rates, then tilts
     for seats in (rows, rows + 1):
         means = rank_law(even) @ factors[seats][:, columns]
         assert np.abs(means - 1).max() <= 1e-12
 
 
-def test_a_steerer_is_found_near_the_limit(even, alone):
+def test_factors_by_card_have_mean_one_over_the_deck(even):
+    """Every card of the deck at each place of the first packet, taken and left."""
+    plays = seated(even, 1, 2, 6_000, seed=1)
+    factors = steering_factors(plays, [even])
+    for place in range(5):
+        is_first = plays.seat == 1
+        rows = np.array(
+            [np.flatnonzero(is_first & (plays.cards[:, place] == c))[0] for c in range(52)]
+        )
+        for seats in (rows, rows + 1):
+            means = factors[seats][:, 8 + 6 * place : 14 + 6 * place].mean(axis=0)
+            assert np.abs(means - 1).max() <= 1e-12
+
+
+@pytest.mark.parametrize("knows", ["the rank of the packet", "its first card"])
+def test_a_steerer_is_found_near_the_limit(even, alone, knows):
     favors = rank_values(even, "super") > 0
     texts = seated(even, 1, 1, 1).texts
 
     def wants(packet, rng):
+        if knows == "its first card":
+            return packet[:, 0] // 4 >= 9  # 10, J, Q, K: worth Super
         return favors[best_own_ranks(Plays.of(len(packet), texts, rules=0), [even], packet)]
 
     plays = dealt(even, 30, 120, wants, seed=2).by_player()
@@ -113,7 +130,7 @@ def test_a_steerer_is_found_near_the_limit(even, alone):
     n = 30 * N_SEATS
     states = fold(alone, PlayerStates.fresh(n, alone), plays, given=given).states
     steerers = np.arange(30) * N_SEATS
-    share = float(rank_law(even) @ favors)
+    share = 4 / 13 if knows == "its first card" else float(rank_law(even) @ favors)
     information = -(share * log(share) + (1 - share) * log(1 - share))
     weight = alone.components[0].weight
     assert (states.alarms[steerers] > 0).all()
