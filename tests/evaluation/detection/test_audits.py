@@ -145,7 +145,7 @@ def test_the_skill_log_counts_hands_with_a_recorded_setting(sheet):
 
 
 def test_factors_of_voided_losses_have_mean_one(sheet):
-    for rules in (sheet, load_rules("ngau-ngau-hong-kong")):
+    for rules in (sheet, load_rules("even-double-super-bonus")):
         law = result_law(rules)
         lost = sum(p for c, p in zip(law.cells, law.law, strict=True) if c.outcome == Outcome.LOSE)
         not_lost, was_lost = loss_factors(rules)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from niulab.engine.cards import card_text
+from niulab.evaluation.detection.attacks.seats import table_rounds
 from niulab.evaluation.detection.tables.texts import text_of
 from niulab.evaluation.playlog.plays import NO_CARD, Flag, Plays
 
@@ -36,13 +37,14 @@ def other_cards(plays: Plays) -> list[OtherCards]:
     is_both = ((plays.shown < NO_CARD) & (plays.cards < NO_CARD)).all(axis=1)
     is_both &= (plays.flags & int(Flag.VOID)) == 0
     differ = (np.sort(plays.shown, axis=1) != np.sort(plays.cards, axis=1)).any(axis=1)
+    rounds = table_rounds(plays)
+    place_of = np.argsort(rounds.rows)
     found = []
     for row in np.flatnonzero(is_both & differ).tolist():
         dealt, shown = set(plays.cards[row].tolist()), set(plays.shown[row].tolist())
         strange = shown - dealt
-        beside = np.flatnonzero(
-            (plays.round == plays.round[row]) & (plays.table == plays.table[row])
-        )
+        number = int(np.searchsorted(rounds.starts, place_of[row], side="right")) - 1
+        beside = rounds.rows[slice(*rounds.starts[number : number + 2])]
         dealt_to = [int(plays.seat[k]) for k in beside if strange & set(plays.cards[k].tolist())]
         if strange & set(plays.dealer_cards[row].tolist()):
             dealt_to.append(0)
