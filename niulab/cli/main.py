@@ -13,7 +13,19 @@ import typer
 from typer.core import TyperGroup
 
 from niulab import __version__
-from niulab.cli import benchmark, demo, evaluate, hand, rules, simulate, solve, study, train
+from niulab.cli import (
+    benchmark,
+    demo,
+    evaluate,
+    hand,
+    rules,
+    simulate,
+    solve,
+    study,
+    train,
+    tune,
+)
+from niulab.cli.agents import export, import_zip, play
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -83,9 +95,13 @@ for _name, _room in {
     "simulate": simulate,
     "hand": hand,
     "train": train,
+    "tune": tune,
     "evaluate": evaluate,
+    "export": export,
+    "import": import_zip,
     "benchmark": benchmark,
     "study": study,
+    "play": play,
     "demo": demo,
 }.items():
     app.command(_name, epilog=_room.EXAMPLES)(_room.run)
