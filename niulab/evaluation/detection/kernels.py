@@ -19,7 +19,7 @@ from math import log, sqrt
 import numpy as np
 from numba import njit
 
-__all__ = ["LOG_UNIT", "fold_rounds", "running_bins"]
+__all__ = ["LOG_UNIT", "fold_rounds", "not_yet", "running_bins"]
 
 _UNIT = 1e100
 LOG_UNIT = log(_UNIT)
@@ -59,7 +59,7 @@ def running_bins(players, sizes, shares, n_bins, statistics, bins):
 
 
 @njit(cache=True, nogil=True)
-def _not_yet(t):
+def not_yet(t):
     """1 - A_t: the weight of turning after round t."""
     return 0.5 * log(10.0) / log(t + 9.0) if t > 0 else 1.0
 
@@ -127,8 +127,8 @@ def fold_rounds(
             first, end = rounds[i], rounds[i + 1]
             t += 1
             scale = _UNIT ** -float(power)
-            a = (_not_yet(t - 1) - _not_yet(t)) * scale
-            total = _not_yet(t) * scale
+            a = (not_yet(t - 1) - not_yet(t)) * scale
+            total = not_yet(t) * scale
             column = 0
             for b in range(len(blocks)):
                 score, slot, n_levels = blocks[b, 0], blocks[b, 1], blocks[b, 3]
@@ -164,7 +164,7 @@ def fold_rounds(
                 for g in range(n_groups):
                     shares[player, g] = 0.0
                 for c in range(len(state)):
-                    waiting = _not_yet(t) * scale
+                    waiting = not_yet(t) * scale
                     shares[player, groups[c]] += weights[c] * (state[c] + waiting) / total
             if total > _UNIT:
                 for c in range(len(state)):
