@@ -55,8 +55,8 @@ def point_of_profit(
     most = float(chances @ values.max(axis=1))
     if profit > most:
         raise ConfigError(
-            f"no policy earns {profit:.6g} a round: at most {most:.6g}, by the best stake for every "
-            "value seen"
+            f"no policy earns {profit:.6g} a round: at most {most:.6g}, by the best stake for "
+            "every value seen"
         )
     return _search(chances, values, logged, lambda point: point.profit - profit)
 

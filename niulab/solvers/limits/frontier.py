@@ -5,13 +5,14 @@ stakes tell a log that records c is I = I(a; c). For every price mu of informati
 
     max over q of  E v - mu I  =  max over r of  mu sum_c p(c) ln sum_a r(a) exp(v(c, a) / mu)
 
-with r the law of the stakes, and q(a | c) in proportion to r(a) exp(v(c, a) / mu): a rate-distortion
-problem (Blahut 1972, doi:10.1109/TIT.1972.1054855; Arimoto 1972, doi:10.1109/TIT.1972.1054753).
+with r the law of the stakes, and q(a | c) in proportion to r(a) exp(v(c, a) / mu): a problem of
+rate and distortion (Blahut 1972, doi:10.1109/TIT.1972.1054855; Arimoto 1972, doi:10.1109/TIT.1972.1054753).
 Alternating q and r creeps where stakes are rare, near the limit price above all. But the maximum
 over r is that of the log-optimal portfolio with returns exp(v / mu) (Cover 1984,
 doi:10.1109/TIT.1984.1056869). A logarithmic barrier and Newton steps find it however alike the
 stakes are, and steps of the kernel that serves Kelly's stakes polish it on the stakes in use. The
-bound is Cover's: no r is better by more than mu ln of the largest sum_c p(c) exp(v(c, a) / mu) / Z_c.
+bound is Cover's: no r is better by more than mu ln of the largest mean of exp(v(c, a) / mu) / Z_c,
+Z_c = sum_a r(a) exp(v(c, a) / mu).
 """
 
 from __future__ import annotations
