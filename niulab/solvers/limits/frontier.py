@@ -6,7 +6,8 @@ stakes tell a log that records c is I = I(a; c). For every price mu of informati
     max over q of  E v - mu I  =  max over r of  mu sum_c p(c) ln sum_a r(a) exp(v(c, a) / mu)
 
 with r the law of the stakes, and q(a | c) in proportion to r(a) exp(v(c, a) / mu): a problem of
-rate and distortion (Blahut 1972, doi:10.1109/TIT.1972.1054855; Arimoto 1972, doi:10.1109/TIT.1972.1054753).
+rate and distortion (Blahut 1972, doi:10.1109/TIT.1972.1054855; Arimoto 1972,
+doi:10.1109/TIT.1972.1054753).
 Alternating q and r creeps where stakes are rare, near the limit price above all. But the maximum
 over r is that of the log-optimal portfolio with returns exp(v / mu) (Cover 1984,
 doi:10.1109/TIT.1984.1056869). A logarithmic barrier and Newton steps find it however alike the
@@ -61,7 +62,7 @@ def frontier_point(
     is not above 0 or for chances that are no law.
     """
     verify_price(chances, values, mu)
-    returns = np.exp((values - values.max(axis=1, keepdims=True)) / mu)
+    returns: Floats = np.exp((values - values.max(axis=1, keepdims=True)) / mu)
     stake_law, gap = _best_stake_law(returns, chances, tolerance / mu)
     policy = returns * stake_law
     policy /= policy.sum(axis=1, keepdims=True)
@@ -110,10 +111,10 @@ def _polished(
     """The same without what the barrier left on stakes that are not in use, if that is better."""
     from niulab.solvers.optimal.kernels import log_optimal
 
-    slack = 1 - (chances / (returns @ weights)) @ returns
-    pruned = np.where(weights > slack, weights, 0.0)
-    pruned /= pruned.sum()
-    if not (returns @ pruned > 0).all():
+    slack: Floats = 1 - (chances / (returns @ weights)) @ returns
+    pruned: Floats = np.where(weights > slack, weights, 0.0)
+    pruned = pruned / pruned.sum()
+    if not bool((returns @ pruned > 0).all()):
         return weights, gap
     try:
         log_optimal(returns, chances, 0.0, pruned)

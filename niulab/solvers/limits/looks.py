@@ -58,7 +58,8 @@ class Look:
 
     @cached_property
     def chances(self) -> Floats:
-        return np.array(self.sizes) / sum(self.sizes)
+        shares: Floats = np.array(self.sizes) / sum(self.sizes)
+        return shares
 
     @property
     def signals(self) -> tuple[str, ...]:
