@@ -97,7 +97,7 @@ def _centered(returns: Floats, chances: Floats, weights: Floats, barrier: float)
         curve = (scaled * chances[:, None]).T @ scaled
         curve[np.diag_indices(len(curve))] += barrier + 1e-15
         move = np.linalg.solve(curve, -slope)
-        decrement = float(np.sqrt(max(-(slope @ move), 0.0) / barrier))
+        decrement = float(np.sqrt(max(-float(slope @ move), 0.0) / barrier))
         if decrement < 1e-3:
             break
         size = 1.0 if decrement < 0.3 else 1 / (1 + decrement)  # self-concordant: it falls

@@ -70,7 +70,8 @@ class Look:
         """P(class and signal), (k, k + 1), of a channel with this see-rate and noise."""
         k = len(self.names)
         given = see_rate * ((1 - noise) * np.eye(k) + noise / k)
-        return self.chances[:, None] * np.hstack([given, np.full((k, 1), 1 - see_rate)])
+        joint: Floats = self.chances[:, None] * np.hstack([given, np.full((k, 1), 1 - see_rate)])
+        return joint
 
     def values(self, box: str) -> Floats:
         """Mean result of a unit on a box by class, (k,); raises ConfigError for no such box."""
