@@ -71,9 +71,10 @@ class Chunk:
     bounded; see ``vocabulary.Lexicon`` for codes shared by all chunks). lines: int64 (n,), the line
     of each kept row. n_duplicates: rows equal to an earlier row of this chunk (same table, round,
     seat and player), dropped; rows that come again in a later chunk are the store's to find
-    (``rounds.drop_repeats``), as are cards that lie twice in rounds spread over chunks
+    (``rounds.find_repeats``), as are cards that lie twice in rounds spread over chunks
     (``rounds.flag_rounds``). n_headers: header lines repeated inside the file. warnings: sentences
-    on what was found, without line numbers. next_line: the line after the chunk's last.
+    on what was found, without figures, and how often, so that chunks add up. next_line:
+    the line after the chunk's last.
     """
 
     plays: Plays
@@ -83,5 +84,5 @@ class Chunk:
     n_blank: int
     n_headers: int
     quarantined: list[Quarantined]
-    warnings: list[str]
+    warnings: dict[str, int]
     next_line: int

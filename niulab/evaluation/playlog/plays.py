@@ -184,6 +184,9 @@ class Plays:
     }
     """By column: type, width (0: one number) and what stands for "not recorded"."""
 
+    COLUMNS: ClassVar[tuple[str, ...]] = tuple(_SHAPES)
+    """Names of all columns."""
+
     @classmethod
     def of(cls, n: int, texts: Vocabularies, **columns: Any) -> Plays:
         """Rows with the given columns, arrays or one value for all; the rest is not recorded.

@@ -1,0 +1,203 @@
+"""Bytes into blocks of whole lines, in bounded memory: compression, encodings, line ends."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from niulab.errors import PlayLogError
+
+__all__ = ["MOST_LINE_BYTES", "Block", "Source", "line_text"]
+
+MOST_LINE_BYTES = 1 << 20
+"""A longer line is no row."""
+
+_PIECE = 1 << 22
+_MOST_BLOCK = 1 << 26
+_SHOWN = 4096  # bytes kept of a line nobody can hold
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_DAMAGED = (EOFError, zlib.error, OSError)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive lines. ``is_cut``: the last line has no end, since the source stops there;
+    ``is_damaged``: and it stops before its end; ``is_overlong``: one line of which only the start
+    is kept.
+    """
+
+    data: bytes
+    first_line: int
+    n_lines: int
+    is_cut: bool = False
+    is_damaged: bool = False
+    is_overlong: bool = False
+
+
+class Source:
+    """One flat log on disk; ``blocks`` reads it once, ``warnings`` says what was found."""
+
+    def __init__(self, path: Path, encoding: str | None = None) -> None:
+        self.path = path
+        self.encoding = encoding
+        self.warnings: dict[str, int] = {}
+        self._is_damaged = False
+        if encoding is not None:
+            try:
+                codecs.lookup(encoding)
+            except LookupError:
+                message = f"no encoding '{encoding}'; write utf-8, utf-16 or windows-1252"
+                raise PlayLogError(message) from None
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """Blocks of ``rows`` lines (fewer of very long lines, and at the end)."""
+        parts: list[bytes] = []
+        n_ends = size = 0
+        line = 1
+        is_skipping = False
+        for piece in self._pieces_with_line_feeds():
+            if is_skipping:
+                _, found, piece = piece.partition(b"\n")  # noqa: PLW2901 - the rest is the piece
+                is_skipping = not found
+            parts.append(piece)
+            n_ends += piece.count(b"\n")
+            size += len(piece)
+            if n_ends < rows and size < _MOST_BLOCK:
+                continue
+            held = b"".join(parts)
+            if not n_ends:
+                yield Block(held[:_SHOWN], line, 1, is_overlong=True)
+                line += 1
+                parts, size, is_skipping = [], 0, True
+                continue
+            ends = np.flatnonzero(np.frombuffer(held, dtype=np.uint8) == ord("\n")) + 1
+            start = done = 0
+            while n_ends - done >= rows or (size - start >= _MOST_BLOCK and n_ends > done):
+                n = min(rows, n_ends - done)
+                stop = int(ends[done + n - 1])
+                yield Block(held[start:stop], line, n)
+                line, start, done = line + n, stop, done + n
+            parts, size, n_ends = [held[start:]], size - start, n_ends - done
+        rest = b"".join(parts)
+        if rest:
+            is_cut = not rest.endswith(b"\n")
+            yield Block(rest, line, n_ends + is_cut, is_cut, self._is_damaged)
+
+    def _pieces_with_line_feeds(self) -> Iterator[bytes]:
+        """Pieces whose lines end in LF: a file without LF and with CR ends its lines so."""
+        is_first, swaps = True, False
+        for piece in self._pieces_of_utf8():
+            if is_first:
+                is_first, swaps = False, b"\r" in piece and b"\n" not in piece
+            yield piece.replace(b"\r", b"\n") if swaps else piece
+
+    def _pieces_of_utf8(self) -> Iterator[bytes]:
+        """Pieces of UTF-8; what was not declared and is neither UTF-16 nor marked stays as it is
+        (``line_text`` decides line by line).
+        """
+        decoder = None
+        is_first = True
+        for piece in self._pieces():
+            if is_first:
+                is_first = False
+                encoding, n_mark = self._encoding_of(piece)
+                piece = piece[n_mark:]  # noqa: PLW2901 - without the mark
+                if encoding != "utf-8":
+                    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+            yield decoder.decode(piece).encode("utf-8", "replace") if decoder else piece
+        if decoder:
+            yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+
+    def _encoding_of(self, start: bytes) -> tuple[str, int]:
+        """The encoding, and how long the mark at the start is."""
+        declared = None if self.encoding is None else codecs.lookup(self.encoding).name
+        for mark, encoding in _BOMS.items():
+            if start.startswith(mark) and declared in {None, encoding, "utf-8-sig", "utf-16"}:
+                return encoding, len(mark)
+        if declared is not None:
+            return {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(declared, declared), 0
+        even, odd = start[:4096:2].count(0), start[1:4096:2].count(0)
+        if min(len(start), 4096) >= 8 and max(even, odd) > 0.4 * min(len(start), 4096) / 2:
+            if even < odd / 4:
+                return "utf-16-le", 0
+            if odd < even / 4:
+                return "utf-16-be", 0
+        return "utf-8", 0
+
+    def _pieces(self) -> Iterator[bytes]:
+        try:
+            file = self.path.open("rb")
+        except OSError as error:
+            raise PlayLogError(f"cannot read '{self.path}': {error.strerror}") from None
+        with file:
+            kind = file.read(4)
+            file.seek(0)
+            stream = _opened(file, kind)
+            while True:
+                try:
+                    piece = stream.read(_PIECE)
+                except _DAMAGED as error:
+                    if stream is file:
+                        raise PlayLogError(f"cannot read '{self.path}': {error}") from None
+                    self._is_damaged = True
+                    self.warnings["the compressed file is damaged: nothing after it was read"] = 1
+                    return
+                if not piece:
+                    return
+                yield piece
+
+
+def _opened(file: IO[bytes], kind: bytes) -> Any:
+    if kind.startswith(_GZIP):
+        return _Steady(gzip.GzipFile(fileobj=file))
+    if kind == _ZSTD:
+        import pyarrow as pa
+
+        return _Steady(pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd"))
+    return file
+
+
+class _Steady:
+    """A compressed stream read in small steps, so that a fault loses little of what was before."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._fault: BaseException | None = None
+
+    def read(self, size: int) -> bytes:
+        if self._fault:
+            raise self._fault
+        parts = []
+        while size > 0:
+            try:
+                part = self._stream.read(min(size, 1 << 16))
+            except _DAMAGED as fault:
+                self._fault = fault
+                break
+            if not part:
+                break
+            parts.append(part)
+            size -= len(part)
+        if self._fault and not parts:
+            raise self._fault
+        return b"".join(parts)
+
+
+def line_text(line: bytes) -> tuple[str, bool]:
+    """A line as text, and whether it is UTF-8: what is not is read as Windows-1252."""
+    try:
+        return line.decode("utf-8"), True
+    except UnicodeDecodeError:
+        return line.decode("cp1252", errors="replace"), False
