@@ -20,7 +20,9 @@ def exact_adjuster(x):
 
 @pytest.mark.parametrize("x", [1e-12, 1e-6, 1e-3, 0.3, 0.999999, 1.0, 1.000001, 3.0, 20.0, 700.0])
 def test_the_adjuster_is_its_formula_at_high_precision(x):
-    assert adjusted_log_e(np.array([x]))[0] == pytest.approx(exact_adjuster(x), rel=1e-14, abs=1e-14)
+    assert adjusted_log_e(np.array([x]))[0] == pytest.approx(
+        exact_adjuster(x), rel=1e-14, abs=1e-14
+    )
 
 
 def test_the_adjuster_is_one_half_at_one_and_large_values_stay_finite():
