@@ -1,5 +1,6 @@
 """Plays of whole rounds, dealt and settled by the engine's readable round, for tests of the log."""
 
+from collections import defaultdict
 from itertools import pairwise
 
 import numpy as np
@@ -15,8 +16,7 @@ MARCH = 1_709_251_200_000_000  # 2024-03-01
 def played(n_rounds, *, sheets=("single-double-super",), n_seats=3, seed=0, players=7):
     """Rows of rounds under the sheets in turn, every stake settled by ``Round``; no flags."""
     rng = np.random.default_rng(seed)
-    rows = {name: [] for name in ("player", "table", "round", "rules", "time", "seat", "stakes",
-                                  "nets", "cards", "dealer_cards", "pair", "dealer_pair")}  # fmt: skip
+    rows = defaultdict(list)
     for number in range(n_rounds):
         rules = load_rules(sheets[number % len(sheets)])
         columns = boxes_of(rules)
@@ -81,5 +81,3 @@ def accounted(chunks):
     for before, after in pairwise(chunks):
         assert after.next_line - before.next_line == after.n_read or before.n_read == 0
     return chunks
-
-

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from niulab import __version__
-from niulab.cli import benchmark, demo, evaluate, hand, rules, simulate, solve, study, train
+from niulab.cli import benchmark, demo, evaluate, hand, log, rules, simulate, solve, study, train
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -89,6 +89,7 @@ for _name, _room in {
     "demo": demo,
 }.items():
     app.command(_name, epilog=_room.EXAMPLES)(_room.run)
+app.add_typer(log.app, name="log")
 
 
 def main() -> None:

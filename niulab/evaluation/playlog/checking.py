@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, tzinfo
 from pathlib import Path
@@ -42,6 +43,7 @@ __all__ = ["read_plays", "sheets_of"]
 _MOST_SEAT = 126
 _FEWEST_SORTED = 20  # hands in a row that chance sorts once in 120 each
 _NOT_VOID = {"", "0", "false", "no"}
+_MISSING = np.int64(np.iinfo(np.int64).min)
 _TIMES = ("time", "bet_time", "close_time")
 
 
@@ -56,8 +58,12 @@ def read_plays(
     options = options or ReadOptions()
     verify_options(options)
     checker = _Checker(options)
-    for rows in read_rows(Path(path), options, careful=careful):
-        yield checker.chunk(rows)
+    pieces = read_rows(Path(path), options, careful=careful)
+    with ThreadPoolExecutor(1) as reader:  # reads on while this chunk is checked
+        coming = reader.submit(next, pieces, None)
+        while (rows := coming.result()) is not None:
+            coming = reader.submit(next, pieces, None)
+            yield checker.chunk(rows)
 
 
 def verify_options(options: ReadOptions) -> None:
@@ -119,13 +125,19 @@ class _Columns:
             self.reasons.setdefault(row, reason)
         return read.values
 
-    def number(self, name: str, *, empty: int = 0, least: int | None = None) -> NDArray[np.int64]:
+    def number(self, name: str, *, least: int | None = None) -> NDArray[np.int64]:
+        """Whole numbers, _MISSING where a field is empty."""
         if not self.is_given(name):
-            return np.full(self.n, empty, dtype=np.int64)
-        values = self.keep(read_numbers(self.text(name), name, empty=empty))
+            return np.full(self.n, _MISSING)
+        values = self.keep(read_numbers(self.text(name), name, empty=_MISSING))
         if least is not None:
-            self.refuse((values < least) & (values != empty), f"{name} is negative")
+            self.refuse((values < least) & (values != _MISSING), f"{name} is negative")
         return values
+
+    def cents(self, name: str, *, least: int | None = None, empty: int = 0) -> NDArray[np.int64]:
+        """Numbers with another value where a field is empty."""
+        values = self.number(name, least=least)
+        return np.where(values == _MISSING, empty, values)
 
     def refuse(self, rows: NDArray[np.bool_], reason: str) -> None:
         for row in np.flatnonzero(rows).tolist():
@@ -240,8 +252,8 @@ class _Checker:
         most = np.array([*(s.table.max_seats if s else _MOST_SEAT for s in sheets), _MOST_SEAT])
         limit = np.minimum(most, _MOST_SEAT)[arrays["rules"]]
         for name in ("seat", "first_seat"):
-            seat = columns.number(name, empty=_MOST_SEAT + 1)
-            is_empty = seat == _MOST_SEAT + 1
+            seat = columns.number(name)
+            is_empty = seat == _MISSING
             wrong = ((seat < 1) | (seat > limit)) & ~is_empty
             for row in np.flatnonzero(wrong).tolist():
                 columns.reasons.setdefault(
@@ -251,19 +263,18 @@ class _Checker:
 
     def _money(self, columns: _Columns, arrays: dict[str, Any]) -> NDArray[np.bool_]:
         """Stakes, late changes, nets, cover and promo; returns which nets are recorded (n, 4)."""
-        missing = np.iinfo(np.int64).min
-        arrays["stakes"] = np.stack([columns.number(box, least=0) for box in BOXES], axis=1)
-        arrays["late"] = np.stack([columns.number(f"late_{box}") for box in BOXES], axis=1)
+        arrays["stakes"] = np.stack([columns.cents(box, least=0) for box in BOXES], axis=1)
+        arrays["late"] = np.stack([columns.cents(f"late_{box}") for box in BOXES], axis=1)
         after = arrays["stakes"] + arrays["late"]
         for place, box in enumerate(BOXES):
             columns.refuse(after[:, place] < 0, f"late_{box} takes more than {box} holds")
-        nets = [columns.number(f"net_{box}", empty=missing) for box in BOXES]
-        has_net = np.stack([net != missing for net in nets], axis=1)
-        arrays["nets"] = np.where(has_net, np.stack(nets, axis=1), 0)
+        nets = np.stack([columns.number(f"net_{box}") for box in BOXES], axis=1)
+        has_net = nets != _MISSING
+        arrays["nets"] = np.where(has_net, nets, 0)
         arrays["cover"] = np.stack(
-            [columns.number(f"cover_{box}", empty=-1, least=0) for box in BOXES[1:3]], axis=1
+            [columns.cents(f"cover_{box}", least=0, empty=-1) for box in BOXES[1:3]], axis=1
         )
-        arrays["promo"] = columns.number("promo")
+        arrays["promo"] = columns.cents("promo")
         return has_net
 
     def _hides_order(self, arrays: dict[str, Any]) -> bool:

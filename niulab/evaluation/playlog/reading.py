@@ -221,7 +221,8 @@ class _Careful:
                     Quarantined(block.first_line + place, reason, _shown(line))
                 )
         self._close_part()
-        self.rows.columns = self._columns() if self.lines else _no_columns(self.layout.names or CORE)
+        names = self.layout.names or CORE
+        self.rows.columns = self._columns() if self.lines else _no_columns(names)
         self.rows.lines = np.array(self.lines, dtype=np.int64)
         return self.layout
 

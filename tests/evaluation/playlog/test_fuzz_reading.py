@@ -1,4 +1,4 @@
-"""Whatever the bytes: no crash, no hang, every line accounted for, and one road gives the other's rows."""
+"""Whatever the bytes: no crash, no hang, every line accounted for; both roads give one result."""
 
 import gzip
 import random
@@ -31,11 +31,12 @@ SEEDS = (
     CSV.replace(b"p1", "José".encode("cp1252")),
 )
 SPICE = (
-    b"\0", b'"', b"\n", b"\r", b"\r\n", b",", b";", b"\xff", b"\x80", b"'", b"{", b"}", b"-", b"1,000",
-    b"999999999999999999999", b"\xef\xbb\xbf", b"10S", b"\xe2\x99\xa0", b"round_id", b"null", b"NaN",
-    b"1e5", b"[" * 50, b"\\ud800", b"\t", b"|", b" ", b"\n\n", CORE_CSV.split(b"\n")[0] + b"\n", b"0x1F",
-    b"9999-12-31T23:59:59-14:00", b"0001-01-01T00:00:00+14:00", b"\xc2\x85", b"\xe2\x80\xa8",
-)  # fmt: skip
+    *(b"\0", b'"', b"\n", b"\r", b"\r\n", b",", b";", b"\t", b"|", b" ", b"\n\n", b"'", b"-"),
+    *(b"\xff", b"\x80", b"\xef\xbb\xbf", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x99\xa0", b"\\ud800"),
+    *(b"1,000", b"999999999999999999999", b"1e5", b"0x1F", b"NaN", b"null", b"10S"),
+    *(b"{", b"}", b"[" * 50, b"round_id", CORE_CSV.split(b"\n")[0] + b"\n"),
+    *(b"9999-12-31T23:59:59-14:00", b"0001-01-01T00:00:00+14:00"),
+)
 
 
 def mutated(data, rng):
@@ -87,20 +88,22 @@ def told(chunks):
     return known
 
 
+def outcome(path, options, *, careful=False):
+    """The chunks, or the message of the one error a reader may raise."""
+    try:
+        return accounted(read_plays(path, options=options, careful=careful)), ""
+    except PlayLogError as error:
+        return [], str(error)
+
+
 def check(path, data, options=None):
     path.write_bytes(data)
     start = time.perf_counter()
-    try:
-        chunks = accounted(read_plays(path, options=options))
-    except PlayLogError as error:
-        with pytest.raises(PlayLogError) as again:
-            accounted(read_plays(path, options=options, careful=True))
-        assert str(again.value) == str(error)
-        chunks = []
+    chunks, error = outcome(path, options)
+    again, same_error = outcome(path, options, careful=True)
+    assert error == same_error
     if chunks:
-        same_rows(
-            told(chunks), told(accounted(read_plays(path, options=options, careful=True)))
-        )
+        same_rows(told(chunks), told(again))
     assert time.perf_counter() - start < 60
     return chunks
 
@@ -125,27 +128,26 @@ def test_any_bytes_after_a_header(path, data, rows):
         assert sum(chunk.n_read for chunk in chunks) == n_lines
 
 
+FIELDS = (
+    *("", " ", "1", "-5", "1000", "1.000", "1,0", "100.0", "999", "\u20281", "x", "é", "r1", "p1"),
+    *("AS KS 10D TD 9H", "♠10 S9 2c 3d 4h", "0 1 2 3 4", "AS", "AS KS", "single-double-super"),
+    *("2024-03-01T10:00:00Z", "2024-03-01 10:00"),
+)
+
+
 @given(
     fields=st.lists(
-        st.lists(
-            st.sampled_from(
-                ["", "1", "-5", "1000", "1.000", "1,0", "r1", "p1", "AS KS 10D TD 9H", "♠10 S9 2c 3d 4h",
-                 "0 1 2 3 4", "2024-03-01T10:00:00Z", "2024-03-01 10:00", "single-double-super", "x",
-                 "AS", "AS KS", " ", "100.0", "999", "\u20281", "é"]
-            ),
-            min_size=len(CORE), max_size=len(CORE),
-        ),
-        max_size=8,
+        st.lists(st.sampled_from(FIELDS), min_size=len(CORE), max_size=len(CORE)), max_size=8
     )
-)  # fmt: skip
-@settings(max_examples=80, deadline=None)
+)
+@settings(max_examples=40, deadline=None)
 def test_any_fields_of_a_clean_file(path, fields):
     lines = [";".join(CORE), *(";".join(row) for row in fields)]
     check(path, ("\n".join(lines) + "\n").encode(), ReadOptions(card_ids=CardIds()))
 
 
 def fuzzed(path, seed, n):
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - a seeded fuzzer
     n_kept = 0
     for _ in range(n):
         data = mutated(rng.choice(SEEDS), rng)
@@ -153,16 +155,16 @@ def fuzzed(path, seed, n):
             data = gzip.compress(data, 1, mtime=0)
             if rng.random() < 0.5:
                 data = mutated(data, rng)
-        options = ReadOptions(rows=rng.choice((1, 7, 100_000)))
+        options = ReadOptions(rows=rng.choice((4, 9, 100_000, 100_000)))
         n_kept += sum(len(chunk.plays) for chunk in check(path, data, options))
     return n_kept
 
 
 def test_mutations_of_good_logs(path):
-    assert fuzzed(path, 1, 60) > 500
+    assert fuzzed(path, 1, 25) > 300
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(2, 10))
+@pytest.mark.parametrize("seed", range(2, 6))
 def test_many_mutations_of_good_logs(path, seed):
-    assert fuzzed(path, seed, 2_000) > 20_000
+    assert fuzzed(path, seed, 1_000) > 15_000

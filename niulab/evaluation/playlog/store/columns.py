@@ -67,13 +67,13 @@ PLAYS = pa.schema(
         *((name, pa.binary()) for name in _HANDS),
     ]
 )
-"""Columns of the table ``plays``, one row a round and seat; those of its round stand in each row."""
+"""Columns of the table ``plays``, one row a round and seat, each with the columns of its round."""
 
 
 def arrow_of(plays: Plays) -> pa.Table:
     """The rows as a table with the columns of ``PLAYS``."""
     arrays: list[pa.Array] = []
-    for name, column in TEXTS.items():
+    for column in TEXTS.values():
         codes = getattr(plays, column)
         indices = pa.array(codes, mask=codes == NO_CODE)
         known = pa.array(getattr(plays.texts, Plays.CODES[column]), pa.string())

@@ -70,7 +70,7 @@ def column_list(names: Sequence[str], prefix: str = "") -> str:
 def parquet(paths: Sequence[Path], schema: pa.Schema) -> str:
     """What stands behind FROM for rows of files; no rows at all if there is none."""
     if paths:
-        listed = ", ".join(f"'{_quoted(path)}'" for path in paths)
+        listed = ", ".join(f"'{_literal(path)}'" for path in paths)
         return f"read_parquet([{listed}], hive_partitioning=false)"
     empty = ", ".join(f'NULL::{_sql_type(field.type)} AS "{field.name}"' for field in schema)
     return f"(SELECT {empty} WHERE false)"
@@ -82,8 +82,10 @@ def rows_of(path: Path) -> int:
     return n
 
 
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")
+def _literal(path: Path) -> str:
+    """A path as SQL writes it, with signs that would be patterns taken as they are."""
+    text = "".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path))
+    return text.replace("'", "''")
 
 
 def _sql_type(kind: pa.DataType) -> str:

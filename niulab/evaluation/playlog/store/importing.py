@@ -1,4 +1,4 @@
-"""Importing flat logs into a store: read, stage, merge, commit; resumable, every row accounted for."""
+"""Importing flat logs into a store: read, stage, merge, commit; every row is accounted for."""
 
 from __future__ import annotations
 
@@ -221,7 +221,9 @@ def _tasks(
         raise PlayLogError("no file to import: give at least one")
     digest = _digest(options, rows)
     contents = {source.content for source in store.manifest.sources}
-    tasks, sources, known = [], [], []
+    tasks: list[StagingTask] = []
+    sources: list[Source] = []
+    known: list[str] = []
     for path in paths:
         before = [s for s in store.manifest.sources if s.path == str(path)]
         grown_from = max(before, key=lambda s: s.size, default=None)
@@ -254,9 +256,7 @@ def _tasks(
     return tasks, sources, tuple(known)
 
 
-def _stage_all(
-    tasks: Sequence[StagingTask], workers: int, progress: Progress
-) -> list[list[Entry]]:
+def _stage_all(tasks: Sequence[StagingTask], workers: int, progress: Progress) -> list[list[Entry]]:
     if workers <= 1 or len(tasks) == 1:
         staged = []
         for place, task in enumerate(tasks):
@@ -272,7 +272,9 @@ def _stage_all(
     outcomes = run_tasks(stage, tasks, workers=workers, on_result=report)
     for task, outcome in zip(tasks, outcomes, strict=True):
         if outcome.error is not None:
-            raise PlayLogError(outcome.error.removeprefix("PlayLogError: ") or f"{task.path} failed")
+            raise PlayLogError(
+                outcome.error.removeprefix("PlayLogError: ") or f"{task.path} failed"
+            )
     return [outcome.value or [] for outcome in outcomes]
 
 
@@ -291,9 +293,7 @@ def _verified_rules(store: Store, names: Sequence[str], options: ReadOptions) ->
     return rules
 
 
-def _quarantine_file(
-    store: Store, relative: str, version: int, counts: Counts
-) -> list[StoredFile]:
+def _quarantine_file(store: Store, relative: str, version: int, counts: Counts) -> list[StoredFile]:
     if not (store.path / relative).exists():
         return []
     file = stored_file(store, relative, "quarantine", version)

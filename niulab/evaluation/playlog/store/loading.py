@@ -83,9 +83,7 @@ def bucket_plays(store: Store, paths: Sequence[Path]) -> Plays:
     plays = plays_of(table, tuple(store.manifest.rules))
     plays = _with_sorted_players(plays)
     player, time = plays.player, plays.time
-    is_sorted = (player[1:] > player[:-1]) | (
-        (player[1:] == player[:-1]) & (time[1:] >= time[:-1])
-    )
+    is_sorted = (player[1:] > player[:-1]) | ((player[1:] == player[:-1]) & (time[1:] >= time[:-1]))
     if is_sorted.all():
         return plays
     return plays.take(np.lexsort((time, player)))  # stable: ties stay as imported
@@ -129,9 +127,10 @@ def scan_rounds(
         if months is not None and month not in months:
             continue
         paths = [store.path / f.path for f in files if f.month == month]
-        with TemporaryDirectory(prefix="niulab-") as spill, database(
-            Path(spill), memory=memory
-        ) as db:
+        with (
+            TemporaryDirectory(prefix="niulab-") as spill,
+            database(Path(spill), memory=memory) as db,
+        ):
             found = db.sql(
                 f"SELECT {column_list(PLAYS.names)} FROM {parquet(paths, PLAYS)} "
                 'ORDER BY "table", time, round_id, seat'

@@ -1,4 +1,4 @@
-"""The manifest of a play log's store: which files count, what was read, and how many rows it gave."""
+"""The manifest of a play log's store: which files count, what was read, what became of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORMAT = 1
 class Counts:
     """What became of every line: read = kept + duplicates + quarantined + blank + headers.
 
-    late and voids are among those kept.
+    late: rows among those kept that came after later rounds of their player.
     """
 
     read: int = 0

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.evaluation.playlog.chunk import Quarantined, ReadOptions
 from niulab.evaluation.playlog.checking import sheets_of
+from niulab.evaluation.playlog.chunk import Quarantined, ReadOptions
 from niulab.evaluation.playlog.flat import COLUMNS, flat_lines
 from niulab.evaluation.playlog.plays import NO_CARD, Plays
 from niulab.evaluation.playlog.replay import replayed

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import pyarrow.parquet as pq
 from niulab.evaluation.playlog.chunk import ReadOptions
 from niulab.evaluation.playlog.plays import Flag
 from niulab.evaluation.playlog.quarantine import QuarantineFile
-from niulab.evaluation.playlog.store.columns import PLAYS, TEXTS, plays_of
+from niulab.evaluation.playlog.store.columns import PLAYS, plays_of
 from niulab.evaluation.playlog.store.database import ROWS_OF_GROUP, column_list, parquet, rows_of
 from niulab.evaluation.playlog.store.folder import Store
 from niulab.evaluation.playlog.store.manifest import Counts, StoredFile, sync_folder
@@ -81,9 +82,7 @@ class Merged:
     def counts(self, staged: Counts) -> Counts:
         """All rows of the pieces accounted for."""
         gone = self.duplicates + self.quarantined
-        return staged + Counts(
-            0, -gone, self.duplicates, self.quarantined, 0, 0, self.late
-        )
+        return staged + Counts(0, -gone, self.duplicates, self.quarantined, 0, 0, self.late)
 
 
 def merge(
@@ -121,7 +120,8 @@ def merge(
     )
     flags = f"(flags | CASE WHEN time < last_time THEN {int(Flag.LATE_ROW)} ELSE 0 END)::USMALLINT"
     columns = column_list([name for name in PLAYS.names if name != "flags"])
-    query = f"SELECT {columns}, {flags} AS flags, month, bucket FROM settled LEFT JOIN latest ON player = who"
+    query = f"SELECT {columns}, {flags} AS flags, month, bucket FROM settled "
+    query += "LEFT JOIN latest ON player = who"
     for month, low, high in _batches(db, rows):
         where = f"WHERE month = {month} AND bucket BETWEEN {low} AND {high}"
         order = 'ORDER BY bucket, player, time NULLS FIRST, "table", round_id, seat'
@@ -243,7 +243,13 @@ def write_plays(
             table = pa.concat_tables(held).select(PLAYS.names)
             if writer is None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                writer = pq.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=_CODED, write_statistics=["player", "time"])
+                writer = pq.ParquetWriter(
+                    path,
+                    table.schema,
+                    compression="zstd",
+                    use_dictionary=_CODED,
+                    write_statistics=["player", "time"],
+                )
             writer.write_table(table, row_group_size=ROWS_OF_GROUP)
             held = []
         if is_end and writer is not None:
@@ -260,7 +266,7 @@ def write_plays(
         late = table["flags"].to_numpy() & int(Flag.LATE_ROW)
         written.late += int((late != 0).sum())
         edges = [0, *(np.flatnonzero(np.diff(buckets.astype(np.int64))) + 1).tolist(), len(table)]
-        for low, high in zip(edges, edges[1:], strict=False):
+        for low, high in pairwise(edges):
             if high == low:
                 continue
             if buckets[low] != bucket:

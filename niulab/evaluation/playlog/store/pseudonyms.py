@@ -64,9 +64,7 @@ def pseudonym(key: bytes, kind: str, name: str) -> str:
     return f"{kind}-{hmac.digest(key, message, 'sha256').hex()[:_HEX_DIGITS]}"
 
 
-def pseudonymize(
-    store: Store, out: Store, key: bytes, *, memory: str = DEFAULT_MEMORY
-) -> Imported:
+def pseudonymize(store: Store, out: Store, key: bytes, *, memory: str = DEFAULT_MEMORY) -> Imported:
     """Write a store's rows to an empty one with pseudonyms of players and dealers.
 
     Rows are sorted and split anew, so neither order nor bucket tells of a name. The quarantine,
@@ -167,7 +165,9 @@ def _left(store: Store, file: StoredFile, bar: np.datetime64, version: int) -> S
     path = store.path / file.path
     table = pq.read_table(path, partitioning=None)
     times = table["last_time" if file.table == "players" else "time"]
-    is_late = pc.or_kleene(pc.greater_equal(times, pc.cast(bar.item(), times.type)), times.is_null())
+    is_late = pc.or_kleene(
+        pc.greater_equal(times, pc.cast(bar.item(), times.type)), times.is_null()
+    )
     kept = table.filter(is_late)
     if len(kept) == len(table):
         return file

@@ -1,4 +1,4 @@
-"""The first half of an import: a source's chunks become pieces on disk, each with its journal entry.
+"""The first half of an import: a source's chunks become pieces on disk, each with its entry.
 
 A piece and its entry are there whole or not at all; an import that was killed goes on after the
 last entry. Pieces are sorted by month and bucket, so that the second half finds what it needs.
@@ -41,8 +41,8 @@ __all__ = [
     "fingerprint",
     "journal",
     "month_text",
-    "pieces_of",
     "piece_table",
+    "pieces_of",
     "round_table",
     "stage",
     "write_piece",
@@ -95,7 +95,7 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a piece of a source holds. next_line: where the next begins; is_last: nothing follows."""
+    """What a piece of a source holds. next_line: where the next begins; is_last: none follows."""
 
     counts: Counts
     next_line: int
@@ -247,7 +247,9 @@ def _gathered(chunks: Iterator[Chunk], rows: int) -> Iterator[tuple[list[Chunk],
     yield gathered, True
 
 
-def _write(task: StagingTask, chunks: list[Chunk], place: int, first: int, *, is_last: bool) -> Entry:
+def _write(
+    task: StagingTask, chunks: list[Chunk], place: int, first: int, *, is_last: bool
+) -> Entry:
     name = task.folder / f"{place:06}"
     tables, rounds = [], []
     counts = Counts()

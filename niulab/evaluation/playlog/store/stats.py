@@ -51,9 +51,9 @@ class Gap:
 class StoreStats:
     """Money is in cents by box; times are ISO-8601 (UTC), None where no row has one.
 
-    rows_by_flag: rows with each flag. recorded: the share of rows that know a column. n_late_stakes:
-    rows whose stake changed after the close. gaps: where ids end in a number, the first 1,000;
-    missing_rounds: of all. Ids that are one sequence over all tables are counted so.
+    rows_by_flag: rows with each flag. recorded: the share of rows that know a column.
+    n_late_stakes: rows whose stake changed after the close. gaps: where ids end in a number, the
+    first 1,000; missing_rounds: of all. Ids that are one sequence over all tables are counted so.
     """
 
     version: int
@@ -92,9 +92,7 @@ def store_stats(store: Store, *, memory: str = DEFAULT_MEMORY) -> StoreStats:
             db, 'SELECT count(*) AS n, count(DISTINCT "table") AS n_tables, '
             "count(DISTINCT dealer) AS n_dealers FROM rounds"
         )  # fmt: skip
-        players = _one(
-            db, f"SELECT count(*) AS n FROM {parquet(store.files('players'), PLAYERS)}"
-        )
+        players = _one(db, f"SELECT count(*) AS n FROM {parquet(store.files('players'), PLAYERS)}")
         rules = db.execute(
             "SELECT coalesce(rules, ''), count(*) FROM plays GROUP BY 1 ORDER BY 1"
         ).fetchall()
@@ -160,7 +158,7 @@ def _one(db: duckdb.DuckDBPyConnection, query: str) -> dict[str, Any]:
 
 
 def _gaps(db: duckdb.DuckDBPyConnection) -> tuple[list[Gap], int]:
-    """Gaps in the numbers at the ends of round ids, by table or over all: whichever is whole more."""
+    """Gaps in the numbers at the ends of round ids, by table or over all: where fewer lack."""
     pattern = r"'^(.*?)(\d{1,18})$'"
     db.execute(
         f'CREATE TEMP TABLE ids AS SELECT coalesce("table", \'\') AS "table", '

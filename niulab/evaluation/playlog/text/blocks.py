@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ MOST_LINE_BYTES = 1 << 20
 """A longer line is no row."""
 
 _PIECE = 1 << 22
+_STEP = 1 << 16  # of a compressed file: what a fault inside a step costs
 _MOST_BLOCK = 1 << 26
 _SHOWN = 4096  # bytes kept of a line nobody can hold
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -145,9 +145,10 @@ class Source:
             kind = file.read(4)
             file.seek(0)
             stream = _opened(file, kind)
+            size = _PIECE if stream is file else _STEP
             while True:
                 try:
-                    piece = stream.read(_PIECE)
+                    piece = stream.read(size)
                 except _DAMAGED as error:
                     if stream is file:
                         raise PlayLogError(f"cannot read '{self.path}': {error}") from None
@@ -161,38 +162,43 @@ class Source:
 
 def _opened(file: IO[bytes], kind: bytes) -> Any:
     if kind.startswith(_GZIP):
-        return _Steady(gzip.GzipFile(fileobj=file))
+        return _Gzip(file)
     if kind == _ZSTD:
         import pyarrow as pa
 
-        return _Steady(pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd"))
+        return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
     return file
 
 
-class _Steady:
-    """A compressed stream read in small steps, so that a fault loses little of what was before."""
+class _Gzip:
+    """Members of a gzip file one after the other; all that can be decoded before a fault is."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self._fault: BaseException | None = None
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._member = zlib.decompressobj(wbits=31)
+        self._held = b""
+        self._is_inside = False
 
     def read(self, size: int) -> bytes:
-        if self._fault:
-            raise self._fault
-        parts = []
-        while size > 0:
-            try:
-                part = self._stream.read(min(size, 1 << 16))
-            except _DAMAGED as fault:
-                self._fault = fault
-                break
-            if not part:
-                break
-            parts.append(part)
-            size -= len(part)
-        if self._fault and not parts:
-            raise self._fault
-        return b"".join(parts)
+        """At most ``size`` bytes, none at the end. Raises EOFError or zlib.error."""
+        while True:
+            self._held = self._held or self._file.read(1 << 16)
+            if not self._held:
+                if self._is_inside:
+                    raise EOFError
+                return b""
+            if not self._is_inside and not self._held.strip(b"\0"):
+                self._held = b""  # padding after a member
+                continue
+            self._is_inside = True
+            part = self._member.decompress(self._held, size)
+            self._held = self._member.unconsumed_tail
+            if self._member.eof:
+                self._held = self._member.unused_data
+                self._member = zlib.decompressobj(wbits=31)
+                self._is_inside = False
+            if part:
+                return part
 
 
 def line_text(line: bytes) -> tuple[str, bool]:

@@ -69,7 +69,10 @@ def read_codes(column: Any) -> Codes:
 
 
 def _by_text(
-    column: Any, read: Callable[[str], int | None], empty: int, fault: Callable[[str], str]
+    column: Any,
+    read: Callable[[str], int | None],
+    empty: int | np.int64,
+    fault: Callable[[str], str],
 ) -> Read:
     texts, places = _distinct(column)
     values = np.full(len(texts), empty, dtype=np.int64)
@@ -105,8 +108,8 @@ def number_of(text: str) -> int | None:
     return value if abs(value) <= MOST_CENTS else None
 
 
-def read_numbers(column: Any, name: str, *, empty: int = 0) -> Read:
-    """Whole numbers, int64 (n,)."""
+def read_numbers(column: Any, name: str, *, empty: int | np.int64 = 0) -> Read:
+    """Whole numbers, int64 (n,), ``empty`` for an empty field."""
     what = "a seat" if name.endswith("seat") else "cents"
     return _by_text(
         column,
