@@ -43,6 +43,8 @@ def test_factors_have_mean_one_over_all_252_splits(name):
     for _ in range(60):
         own, other = all_splits(rng.permutation(52)[:10].tolist())
         factors = pair_factors(rules, own, other)
+        back = pair_factors(rules, other, own)[:, ::-1]  # the complement is the other's hand
+        assert factors == pytest.approx(back, rel=1e-15)
         assert np.abs(factors.mean(axis=0) - 1).max() <= 1e-12
         assert (factors >= 0).all()
 
@@ -57,7 +59,7 @@ def test_a_tilt_is_that_of_the_reference_evaluator(sheet):
     ]
     whole = sum(exp(1.0 * s) for s in scores) / 252
     expected = [exp(1.0 * s) / whole for s in scores]
-    assert pair_factors(sheet, own, other)[:, 1] == pytest.approx(expected, rel=1e-12)
+    assert pair_factors(sheet, own, other)[:, 0, 1] == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_sure_exchange_leaves_what_it_reaches(sheet):
@@ -66,18 +68,18 @@ def test_a_sure_exchange_leaves_what_it_reaches(sheet):
     values = rank_values(sheet, "super")
     value = {frozenset(h): values[best_arrangement(h, sheet).rank_index] for h in own.tolist()}
     chance = dict.fromkeys(value, 0.0)
-    for hand in value:
+    for hand, own_value in value.items():
         rest = frozenset(c for h in value for c in h) - hand
         reached = [hand - {a} | {b} for a in hand for b in rest]
         best = max(value[h] for h in reached)
-        if best <= value[hand]:
+        if best <= own_value:
             chance[hand] += 1
         else:
             ends = [h for h in reached if value[h] == best]
             for end in ends:
                 chance[end] += 1 / len(ends)
     expected = [0.1 + 0.9 * chance[frozenset(h)] for h in own.tolist()]
-    assert pair_factors(sheet, own, other)[:, -1] == pytest.approx(expected, rel=1e-12)
+    assert pair_factors(sheet, own, other)[:, 0, -1] == pytest.approx(expected, rel=1e-12)
 
 
 def test_own_hands_alone_have_mean_one(sheet):
@@ -106,7 +108,7 @@ def test_neighbors_are_seats_next_to_each_other(sheet):
     assert pairs.tolist() == [[0, 2], [2, 3]]
     factors = switching_factors(hidden, [sheet])
     assert (factors[1] == 1).all()
-    both = [pair_factors(sheet, hidden.cards[[2]], hidden.cards[[other]])[0] for other in (0, 3)]
+    both = [pair_factors(sheet, hidden.cards[[2]], hidden.cards[[other]])[0, 0] for other in (0, 3)]
     assert factors[2] == pytest.approx((both[0] + both[1]) / 2, rel=1e-12)
 
 

@@ -1,5 +1,6 @@
 """The portfolio a log is watched with: what it holds, false alarms, attribution."""
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -8,6 +9,8 @@ from card_players import hole_carder, honest
 from table_players import exchanged, seated
 
 from niulab.engine.rules import load_rules
+from niulab.engine.settlement import Outcome
+from niulab.evaluation.detection.features import SLOTS, result_law, slot_levels
 from niulab.evaluation.detection.fold import PlayerStates, fold
 from niulab.evaluation.detection.watch import ATTACK_WEIGHTS, given_factors, watch_portfolio
 
@@ -81,3 +84,12 @@ def test_the_true_attack_is_named_first(sheet, watch):
     states = judge(watch, exchanged(fair, sheet, switchers, 0.8))
     assert (states.alarms[switchers] > 0).all()
     assert np.mean([n == "cards switched" for n in named(watch, states, switchers)]) >= 0.9
+
+    fair = staking(sheet, 10, 400, honest, seed=4)
+    late = np.zeros((len(fair), 4), dtype=np.int64)
+    cells = np.array([c.outcome == Outcome.WIN for c in result_law(sheet).cells])
+    is_won = cells[slot_levels(fair, [sheet])[:, SLOTS.index("result")]]
+    late[:, 2] = 100 * (is_won & (np.random.default_rng(5).random(len(fair)) < 0.2))
+    states = judge(watch, replace(fair, late=late))
+    assert (states.alarms > 0).all()
+    assert np.mean([n == "stakes after the close" for n in named(watch, states, everyone)]) >= 0.9

@@ -98,11 +98,15 @@ def _rows_of(plays: Plays, place: int, peeker: int) -> Plays:
         total: NDArray[np.int64] = np.add.reduceat(getattr(plays, name)[rows], starts, axis=0)
         return total
 
-    names = ("stakes", "late", "nets", "residuals", "promo")
     blank = Plays.of(n, plays.texts)
     return replace(
         first,
         player=np.full(n, place, dtype=np.int32),
+        stakes=summed("stakes"),
+        late=summed("late"),
+        nets=summed("nets"),
+        residuals=summed("residuals"),
+        promo=summed("promo"),
         cards=cards,
         shown=blank.shown,
         pair=blank.pair,
@@ -110,5 +114,4 @@ def _rows_of(plays: Plays, place: int, peeker: int) -> Plays:
         seat=blank.seat,
         packet=blank.packet,
         flags=np.bitwise_or.reduceat(plays.flags[rows], starts),
-        **{name: summed(name) for name in names},
     )

@@ -45,52 +45,78 @@ _COLEX = np.array([[comb(rank + k, k + 1) for k in range(5)] for rank in range(1
 
 
 @njit(cache=True, nogil=True)
-def _moves(ranks, values, split):
-    """The best value one exchange of a card reaches from a split, and how many reach it."""
-    best, ways = values[ranks[split]], 0  # who cannot gain leaves the cards as they are
+def _rank_splits(ten, rank_of, ranks):
+    """The best rank of every split of ten cards in ascending order, (252,), in place."""
+    split = 0
+    for a in range(6):
+        one = _COLEX[ten[a] >> 2, 0]
+        for b in range(a + 1, 7):
+            two = one + _COLEX[ten[b] >> 2, 1]
+            for c in range(b + 1, 8):
+                three = two + _COLEX[ten[c] >> 2, 2]
+                for d in range(c + 1, 9):
+                    four = three + _COLEX[ten[d] >> 2, 3]
+                    for e in range(d + 1, 10):
+                        ranks[split] = rank_of[four + _COLEX[ten[e] >> 2, 4]]
+                        split += 1
+
+
+@njit(cache=True, nogil=True)
+def _chance_after(worth, split):
+    """Chance of a split after the best exchange of one card, over its chance before, 1/252.
+
+    Who cannot gain leaves the cards as they are; exchanges that are equally good are equally
+    likely.
+    """
+    value = worth[split]
+    is_best = True
+    chance = 0.0
     for j in range(25):
-        value = values[ranks[_NEIGHBORS[split, j]]]
-        if value > best:
-            best, ways = value, 1
-        elif value == best and ways > 0:
-            ways += 1
-    return best, ways
+        before = _NEIGHBORS[split, j]
+        if worth[before] > value:
+            is_best = False
+        elif worth[before] < value:
+            ways = 0
+            for i in range(25):
+                reached = worth[_NEIGHBORS[before, i]]
+                if reached > value:
+                    ways = 0
+                    break
+                if reached == value:
+                    ways += 1
+            if ways > 0:
+                chance += 1.0 / ways
+    return chance + 1.0 if is_best else chance
 
 
 @njit(cache=True, nogil=True)
 def split_factors(tens, splits, rank_of, values, tilted, rates, factors):
-    """Factors (n, k) of pairs of hands, written into ``factors``.
+    """Factors (n, 2, k) of the first and the second hand of pairs, written into ``factors``.
 
     tens: uint8 (n, 10), card ids of both hands ascending; splits: (n,), which 252nd of them is the
-    player's. rank_of: uint8 (6188,), best rank by multiset. values: (n_ranks,), what an exchange of
-    cards is for; tilted: (n_ranks, m), exponentials of tilted scores. rates: (r,), the chance of an
-    exchange. k = m + r: exponential over its mean, and chance of the split after the best exchange
-    of one card over its chance without.
+    first hand. rank_of: uint8 (6188,), best rank by multiset. values: (n_ranks,), what an exchange
+    of cards is for; tilted: (n_ranks, m), exponentials of tilted scores. rates: (r,), the chance of
+    an exchange. k = m + r: exponential over its mean, and 1 - rate + rate x chance of the split
+    after an exchange over its chance without.
     """
     n_ranks, m = tilted.shape
     ranks = np.empty(N_SPLITS, dtype=np.uint8)
+    worth = np.empty(N_SPLITS)
     counts = np.empty(n_ranks)
     for i in range(len(tens)):
+        _rank_splits(tens[i], rank_of, ranks)
         counts[:] = 0.0
         for split in range(N_SPLITS):
-            place = 0
-            for k in range(5):
-                place += _COLEX[tens[i, _SUBSETS[split, k]] >> 2, k]
-            ranks[split] = rank_of[place]
             counts[ranks[split]] += 1.0
-        own = splits[i]
-        for c in range(m):
-            total = 0.0
-            for r in range(n_ranks):
-                total += counts[r] * tilted[r, c]
-            factors[i, c] = N_SPLITS * tilted[ranks[own], c] / total
-        value = values[ranks[own]]
-        weight = 1.0 if _moves(ranks, values, own)[1] == 0 else 0.0
-        for j in range(25):
-            before = _NEIGHBORS[own, j]
-            if values[ranks[before]] < value:
-                best, ways = _moves(ranks, values, before)
-                if best == value:
-                    weight += 1.0 / ways
-        for c in range(len(rates)):
-            factors[i, m + c] = 1.0 - rates[c] + rates[c] * weight
+            worth[split] = values[ranks[split]]
+        for hand in range(2):
+            # in lexicographic order the complement of the first split is the last
+            own = splits[i] if hand == 0 else N_SPLITS - 1 - splits[i]
+            for c in range(m):
+                total = 0.0
+                for r in range(n_ranks):
+                    total += counts[r] * tilted[r, c]
+                factors[i, hand, c] = N_SPLITS * tilted[ranks[own], c] / total
+            chance = _chance_after(worth, own)
+            for c in range(len(rates)):
+                factors[i, hand, m + c] = 1.0 - rates[c] + rates[c] * chance

@@ -76,9 +76,8 @@ def _result_block(sheets: Sequence[RuleSet]) -> Block:
         known = result_law(rules)
         spare = n_cells - len(known.cells)
         law = np.pad(known.law, (0, spare))
-        nets, is_win, is_high = _results(rules, known.cells)
-        nets, is_win, is_high = (np.pad(x, (0, spare)) for x in (nets, is_win, is_high))
-        is_loss = np.pad([c.outcome == Outcome.LOSE for c in known.cells], (0, spare))
+        nets, is_win, is_high = _results(rules, known.cells, spare)
+        is_loss = np.array([c.outcome == Outcome.LOSE for c in known.cells] + [False] * spare)
         big_loss = is_loss & (nets < np.where(is_high.any(), -1.5, 0))
         parts = [
             change_table(is_win, is_loss, law, _SURE),
@@ -91,16 +90,19 @@ def _result_block(sheets: Sequence[RuleSet]) -> Block:
 
 
 def _results(
-    rules: RuleSet, cells: Sequence[Cell]
+    rules: RuleSet, cells: Sequence[Cell], spare: int
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-    """By cell: the top box's result, whether the round is won, and at 2:1 or more."""
+    """By cell, and ``spare`` more: the top box's result, whether it wins, and at 2:1 or more."""
+    n = len(cells) + spare
+    nets, is_win, is_high = np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     box = boxes_of(rules)[top_box(rules)]
-    is_win = np.array([cell.outcome == Outcome.WIN for cell in cells])
-    if box is None:
-        return np.zeros(len(cells)), is_win, np.zeros(len(cells), dtype=np.bool_)
-    units = [cell.unit(rules, box) for cell in cells]
-    is_high = is_win & np.array([unit.moved >= 2 for unit in units])
-    return np.array([float(unit.net) for unit in units]), is_win, is_high
+    for place, cell in enumerate(cells):
+        is_win[place] = cell.outcome == Outcome.WIN
+        if box is not None:
+            unit = cell.unit(rules, box)
+            nets[place] = float(unit.net)
+            is_high[place] = is_win[place] and unit.moved >= 2
+    return nets, is_win, is_high
 
 
 def _award_block(sheets: Sequence[RuleSet]) -> Block:

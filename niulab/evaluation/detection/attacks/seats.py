@@ -40,5 +40,5 @@ def table_rounds(plays: Plays) -> TableRounds:
 
 def hands_on_table(plays: Plays) -> NDArray[np.uint8]:
     """The cards each seat showed, or those dealt where the log does not tell them apart; (n, 5)."""
-    is_shown = (plays.shown < NO_CARD).all(axis=1)
-    return np.where(is_shown[:, None], plays.shown, plays.cards)
+    is_shown = (plays.shown < NO_CARD).all(axis=1, keepdims=True)
+    return np.where(is_shown, plays.shown, plays.cards)

@@ -98,16 +98,16 @@ def switching_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
     hands = hands_on_table(plays)
     for code, rules in enumerate(sheets):
         mine = pairs[plays.rules[pairs[:, 0]] == code]
-        for own, other in ((0, 1), (1, 0)):
-            rows = mine[:, own]
-            factors = pair_factors(rules, hands[rows], hands[mine[:, other]])
-            sums[rows] += factors  # a row is first, or second, of one pair at most
+        factors = pair_factors(rules, hands[mine[:, 0]], hands[mine[:, 1]])
+        for hand in range(2):
+            rows = mine[:, hand]
+            sums[rows] += factors[:, hand]  # a row is first, or second, of one pair at most
             counts[rows] += 1
     return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], 1.0)
 
 
 def pair_factors(rules: RuleSet, own: NDArray[np.uint8], other: NDArray[np.uint8]) -> Floats:
-    """Factors (n, k) of own hands (n, 5) given the ten cards with other hands (n, 5)."""
+    """Factors (n, 2, k) of hands (n, 5) and their neighbors' (n, 5), given the ten cards."""
     from niulab.evaluation.detection.attacks.kernels import SPLIT_OF, split_factors
 
     both = np.concatenate([own, other], axis=1)
@@ -119,6 +119,6 @@ def pair_factors(rules: RuleSet, own: NDArray[np.uint8], other: NDArray[np.uint8
     scores = standardized(values, rank_law(rules))
     tilted = np.exp(scores[:, None] * np.asarray(_THETAS))
     rank_of = ranker(rules).split_table.max(axis=1)
-    factors = np.empty((len(own), len(_THETAS) + len(_RATES)))
+    factors = np.empty((len(own), 2, len(_THETAS) + len(_RATES)))
     split_factors(tens, splits, rank_of, values, tilted, _RATES, factors)
     return factors

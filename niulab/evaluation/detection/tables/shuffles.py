@@ -124,8 +124,9 @@ class HeldAlarm:
     def reason(self) -> str:
         """One sentence for the report."""
         return (
-            f"The shuffle of {self.by} {self.name} is not uniform (e-value {_power_of_ten(self.log_e)}"
-            f" without the hands of {self.player}): tests of players there prove nothing until it is."
+            f"The shuffle of {self.by} {self.name} is not uniform: e-value "
+            f"{_power_of_ten(self.log_e)} without the hands of {self.player}. Tests of players "
+            "there prove nothing until it is."
         )
 
 
