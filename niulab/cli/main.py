@@ -13,7 +13,19 @@ import typer
 from typer.core import TyperGroup
 
 from niulab import __version__
-from niulab.cli import benchmark, demo, evaluate, hand, log, rules, simulate, solve, study, train
+from niulab.cli import (
+    benchmark,
+    demo,
+    detect,
+    evaluate,
+    hand,
+    log,
+    rules,
+    simulate,
+    solve,
+    study,
+    train,
+)
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -86,6 +98,7 @@ for _name, _room in {
     "evaluate": evaluate,
     "benchmark": benchmark,
     "study": study,
+    "detect": detect,
     "demo": demo,
 }.items():
     app.command(_name, epilog=_room.EXAMPLES)(_room.run)

@@ -56,7 +56,9 @@ def sheets_of_store(store: Store, declared: Sequence[RuleSet] = ()) -> Sheets:
     options = ReadOptions(rules={rules.name: rules for rules in declared})
     rules, left_out = list[RuleSet](), dict[str, str]()
     places = np.full(len(names) + 1, NO_CODE, dtype=np.int32)
-    for code, (name, sheet) in enumerate(zip(names, sheets_of(names, options), strict=True)):
+    by_hash = {each.rules_hash: each for each in declared}
+    for code, (name, found) in enumerate(zip(names, sheets_of(names, options), strict=True)):
+        sheet = found or by_hash.get(store.manifest.rules[name])
         reason = _why_not(sheet, store.manifest.rules[name])
         if sheet is None or reason:
             left_out[name] = reason
