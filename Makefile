@@ -3,6 +3,7 @@
 #   make test        install the test needs and run the suite   (ARGS="-k cards" narrows it)
 #   make test-long   exhaustive sweeps and studies
 #   make check       ruff, mypy, import-linter
+#   make trained     train the agents that come with the package anew (TRAINED="ppo_arrange ...")
 #   make bench       speed beside the limit and the peers: writes benchmarks/RESULTS.md
 #   make venv | wheel | clean
 #
@@ -14,6 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 PEERS ?=
+TRAINED ?= ppo_arrange
 TORCH_INDEX ?=
 PYTHON ?= $(firstword $(shell \
 	for python in python3.11 python3 python3.12 python3.13 python; do \
@@ -27,7 +29,7 @@ INSTALL_TORCH := $(INSTALL) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test test-long check bench wheel clean
+.PHONY: help venv demo test test-long check bench trained wheel clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -51,6 +53,14 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-run
 	$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers $(PEERS)) $(ARGS)
+
+# each name is a shipped config; what was trained before is only read
+trained: $(VENV)/.installed-run
+	for name in $(TRAINED); do \
+		run=runs/trained/$$name; \
+		$(BIN)/niulab train $$name --run-dir $$run $$(test ! -d $$run || echo --resume) && \
+		$(BIN)/niulab export $$run niulab/agents/trained/$$name || exit; \
+	done
 
 wheel: $(VENV)/.created
 	rm -rf dist

@@ -114,7 +114,7 @@ def show(value: float, unit: str) -> str:
 
 def line(figure: Figure) -> str:
     spread = f"{show(figure.least, figure.unit)} to {show(figure.most, figure.unit)}"
-    unit = "" if figure.unit == "s" else f" {figure.unit}/cpu-s"
+    unit = "" if figure.unit in {"s", "times"} else f" {figure.unit}/cpu-s"
     return f"{figure.name:<58} {show(figure.value, figure.unit):>9}{unit}   ({spread})"
 
 

@@ -193,7 +193,8 @@ def measure_evaluation(meter: Meter) -> None:
     import torch
 
     from niulab.agents.models.card import CardNetwork
-    from niulab.agents.models.sb3 import agent_of, build_policy
+    from niulab.agents.models.policies import build_policy
+    from niulab.agents.models.sb3 import agent_of
     from niulab.agents.registry import make_agent
     from niulab.solvers.matchups import matchups
 

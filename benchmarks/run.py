@@ -32,6 +32,7 @@ from ours import (
 )
 from peers import PEERS
 from results import Peer, Run, write
+from training import measure_training
 
 _HERE = Path(__file__).resolve().parent
 _SLOWEST_PEER = 300
@@ -55,6 +56,7 @@ def main() -> None:
     measure_evaluation(meter)
     measure_simulate(meter, millions=60 if options.quick else 400)
     questions = measure_betting(meter)
+    training = measure_training(meter, is_short=options.quick)
     skipped = {}
     if reason := _why_no_study(options, meter, core, all_cores):
         print(f"{STUDY}: skipped, {reason}", flush=True)
@@ -66,7 +68,7 @@ def main() -> None:
     seconds = time.perf_counter() - start
     command = " ".join(["python benchmarks/run.py", *_without_paths(options)])
     skipped |= without
-    text = write(Run(command, core, seconds, meter, questions, growths, peers, skipped))
+    text = write(Run(command, core, seconds, meter, questions, training, growths, peers, skipped))
     options.out.write_text(text, encoding="utf-8")
     print(f"{options.out} written after {seconds:.0f} s")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import betting
 import ours
+import training
 from measure import Figure
 
 __all__ = ["LIMIT_WHEN_SET", "TARGETS", "Target"]
@@ -35,6 +36,12 @@ TARGETS = (
     Target("SB3 adapter, batch 2,048", ours.SB3, 2e6, "steps"),
     Target("single env, step and reset", ours.SINGLE, 150e3, "rounds"),
     Target("`niulab simulate`", ours.SIMULATE, 40e6, "rounds"),
+    Target(
+        "PPO with SB3's MLP on Arrange: native rows as shipped ÷ DummyVecEnv(8), batch 64 x 10",
+        training.RATIO,
+        25,
+        "times",
+    ),
     Target("all hand values, one plain deck, compiled", ours.VALUES, 1.0, "s"),
     Target("`import niulab`", ours.IMPORT, 0.5, "s"),
     Target("law of a slip after 60 flat rounds", betting.FLAT, 0.005, "s"),

@@ -8,6 +8,7 @@
       ConfigError       (ValueError)   an experiment file is wrong; lists every mistake at once
       PlayLogError      (ValueError)   a log row that cannot be; names file and line
       CheckpointError   (RuntimeError) a run or a model that cannot be loaded, and why
+      OutOfBudgetError  (RuntimeError) a run that took more cpu seconds than it was given
       MissingExtraError (ImportError)  names the pip command
 
 Every message says what is wrong, what was got, and what to write instead.
@@ -24,6 +25,7 @@ __all__ = [
     "ConfigError",
     "MissingExtraError",
     "NiuLabError",
+    "OutOfBudgetError",
     "PlayLogError",
     "RoundStateError",
     "RulesError",
@@ -62,6 +64,10 @@ class PlayLogError(NiuLabError, ValueError):
 
 class CheckpointError(NiuLabError, RuntimeError):
     """A run that cannot be resumed or a model file that cannot be loaded, and why."""
+
+
+class OutOfBudgetError(NiuLabError, RuntimeError):
+    """A run that was stopped because it took more cpu seconds than it was given."""
 
 
 class MissingExtraError(NiuLabError, ImportError):

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from gymnasium import spaces
 
 from niulab.envs.single import NiuNiuEnv
+
+
+def moves(space, indices):
+    """Indices 0 ... 9 as actions of a space: themselves, or vectors where stakes are continuous."""
+    if isinstance(space, spaces.Discrete):
+        return indices
+    steps = np.asarray(indices)[..., None] * np.array([3, 5, 7, 9])[: space.shape[0]]
+    return (steps % 11 / 5 - 1).astype(np.float32)
 
 
 def row_of(infos, row):

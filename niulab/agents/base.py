@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Actions",
     "Agent",
+    "Answers",
     "CallableAgent",
     "FiniteMemoryBettor",
     "HandSetter",
@@ -28,14 +29,18 @@ __all__ = [
     "Masks",
     "Observations",
     "PredictAgent",
+    "RememberingAgent",
     "SamplingAgent",
     "StochasticAgent",
     "as_actions",
+    "as_answers",
 ]
 
 Observations = NDArray[Any]
 Masks = NDArray[np.bool_]
 Actions = NDArray[np.int64]
+Answers = NDArray[Any]
+"""Actions, or under continuous stakes vectors: floats (n, n_boxes)."""
 Infos = Mapping[str, Any]
 
 
@@ -46,7 +51,8 @@ class Agent(Protocol):
     observations: (n, ...) as the environment encodes them. masks: bool (n, n_actions), True where
     legal. infos: the environment's info of these rows, possibly empty. state: whatever
     ``initial_state(n)`` or the last ``act`` returned. rng: the only source of chance an agent may
-    use. ``act`` returns int64 (n,) and the next state.
+    use. ``act`` returns int64 (n,), or vectors (n, n_boxes) where stakes are continuous, and the
+    next state; masks then say which slips of the menu the chips cover.
     """
 
     @property
@@ -61,7 +67,7 @@ class Agent(Protocol):
         infos: Infos,
         state: Any,
         rng: np.random.Generator,
-    ) -> tuple[Actions, Any]: ...
+    ) -> tuple[Answers, Any]: ...
 
 
 @runtime_checkable
@@ -86,13 +92,21 @@ class HandSetter(Agent, Protocol):
 
 
 @runtime_checkable
-class FiniteMemoryBettor(Agent, Protocol):
-    """A bettor whose finite memory is known, so that exact evaluation can follow it."""
+class RememberingAgent(Agent, Protocol):
+    """An agent that can say whether it has a memory, so that nobody takes it for a table."""
 
     @property
     def remembers(self) -> bool:
-        """Whether its bets hang on the rounds before, or on chance, besides what it is shown."""
+        """Whether its answers hang on what it saw before, or on chance, besides what it is shown.
+
+        True is believed without asking: exact evaluation then follows the memory or simulates.
+        """
         ...
+
+
+@runtime_checkable
+class FiniteMemoryBettor(RememberingAgent, Protocol):
+    """A bettor whose finite memory is known, so that exact evaluation can follow it."""
 
     def tables(self, *, step_cents: int, n_levels: int) -> BettingTables:
         """Its bets in the task it was made for, by memory and bankroll level."""
@@ -117,13 +131,13 @@ class CallableAgent:
         infos: Infos,
         state: Any,
         rng: np.random.Generator,
-    ) -> tuple[Actions, Any]:
+    ) -> tuple[Answers, Any]:
         answer = (
             self._function(observations, masks)
             if self._wants_masks
             else self._function(observations)
         )
-        return as_actions(answer, len(observations), self.name), state
+        return as_answers(answer, len(observations), self.name), state
 
 
 class PredictAgent:
@@ -150,7 +164,7 @@ class PredictAgent:
         infos: Infos,
         state: Any,
         rng: np.random.Generator,
-    ) -> tuple[Actions, Any]:
+    ) -> tuple[Answers, Any]:
         words: dict[str, Any] = {}
         if "deterministic" in self._known:
             words["deterministic"] = self._deterministic
@@ -170,7 +184,7 @@ class PredictAgent:
                 f"type {observations.dtype} ({error}): evaluate it on the task it was trained on"
             ) from error
         actions, state = answer if isinstance(answer, tuple) else (answer, None)
-        return as_actions(actions, len(observations), self.name), state
+        return as_answers(actions, len(observations), self.name), state
 
 
 class SamplingAgent:
@@ -190,7 +204,7 @@ class SamplingAgent:
         infos: Infos,
         state: Any,
         rng: np.random.Generator,
-    ) -> tuple[Actions, Any]:
+    ) -> tuple[Answers, Any]:
         ladder = self.probabilities(observations, masks).cumsum(axis=1)
         keys = rng.random(len(ladder)) * ladder[:, -1]
         return (keys[:, None] >= ladder).sum(axis=1).clip(max=ladder.shape[1] - 1), state
@@ -213,6 +227,17 @@ def as_actions(answer: Any, n: int, name: str) -> Actions:
             f"{actions.dtype}: return one integer action per row, shape ({n},)"
         )
     return actions.astype(np.int64)
+
+
+def as_answers(answer: Any, n: int, name: str) -> Answers:
+    """``as_actions``, but vectors of numbers, float (n, boxes), pass as they are.
+
+    Whether the task asks for vectors is known to who reads the answers.
+    """
+    given = np.asarray(answer)
+    if given.ndim == 2 and len(given) == n and np.issubdtype(given.dtype, np.floating):
+        return given
+    return as_actions(given, n, name)
 
 
 def _n_positional(function: Callable[..., Any]) -> int:

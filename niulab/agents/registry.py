@@ -3,9 +3,11 @@
 Setting hands: ``random``, ``never-claim``, ``greedy-pair``, ``first-found-base``, ``oracle``.
 Betting: ``random``, ``least-slip``, ``flat:3`` or ``flat:single=100,super=40``, a betting system as
 ``system:martingale``, or ``system:martingale@single=500`` for another base slip
-(``agents.systems.catalog``), and over a bankroll or after a look ``optimal``. Both:
-``least-slip+oracle``; a bettor alone sets with the oracle, a setter alone bets the least slip.
-``model:PATH`` loads a trained model, ``table:PATH`` a table of actions.
+(``agents.systems.catalog``), over a bankroll, after a look, on a drawn sheet or along a shoe
+``optimal``, and along a shoe ``counter``. Both: ``least-slip+oracle``; a bettor alone sets with the
+oracle, a setter alone bets the least slip. ``trained:NAME`` is a trained model that comes with the
+package (``agents.models.shipped``), ``model:PATH`` loads one of your own, ``table:PATH`` a table of
+actions.
 """
 
 from __future__ import annotations
@@ -25,9 +27,13 @@ from niulab.agents.baselines import (
     RandomAgent,
 )
 from niulab.agents.betting.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
+from niulab.agents.betting.counters import LinearCounter, OptimalCounter
 from niulab.agents.betting.peeker import OptimalPeeker
+from niulab.agents.betting.reader import OptimalReader
 from niulab.agents.betting.solver import OptimalBettor
+from niulab.agents.betting.staker import RandomStaker, staked
 from niulab.agents.by_hand import TableAgent, read_table
+from niulab.agents.models.shipped import find_shipped, shipped_for
 from niulab.agents.systems.bettor import SystemBettor
 from niulab.agents.systems.catalog import make_system, system_names
 from niulab.envs.settings import EnvSettings
@@ -44,31 +50,44 @@ SETTERS: dict[str, Callable[[EnvSettings], Agent]] = {
 }
 """Agents that set a hand, from worst to best."""
 
+
+def _optimal(settings: EnvSettings) -> Agent:
+    if settings.channel is not None:
+        return OptimalPeeker(settings)
+    if settings.shoe is not None:
+        return OptimalCounter(settings)
+    return OptimalBettor(settings) if settings.sheets is None else OptimalReader(settings)
+
+
 BETTORS: dict[str, Callable[[EnvSettings], Agent]] = {
-    "random": RandomAgent,
+    "random": lambda s: RandomAgent() if s.stakes == "menu" else RandomStaker(s),
     "least-slip": lambda _: LeastSlipBettor(),
-    "optimal": lambda s: OptimalBettor(s) if s.channel is None else OptimalPeeker(s),
+    "counter": LinearCounter,
+    "optimal": _optimal,
 }
 """Agents that choose a slip; ``flat:SLIP`` and ``system:NAME`` stand beside them."""
 
-_FLAT, _SYSTEM, _MODEL, _TABLE = "flat:", "system:", "model:", "table:"
+_FLAT, _SYSTEM, _MODEL, _TABLE, _TRAINED = "flat:", "system:", "model:", "table:", "trained:"
 
 
 def agent_names(settings: EnvSettings) -> tuple[str, ...]:
     """Names that ``make_agent`` makes an agent of for a task."""
+    shipped = tuple(f"{_TRAINED}{name}" for name in shipped_for(settings))
     if not settings.bets:
-        return tuple(SETTERS)
+        return (*SETTERS, *shipped)
     flats = [f"{_FLAT}{index}" for index in range(len(settings.menu))]
     systems = [f"{_SYSTEM}{name}" for name in system_names()]
     bettors = [name for name in (*BETTORS, *systems) if _can_bet(name, settings)]
     setters = SETTERS if settings.sets_hand else ()
-    return tuple(dict.fromkeys((*bettors, *flats, *setters)))
+    return tuple(dict.fromkeys((*bettors, *flats, *setters, *shipped)))
 
 
 def make_agent(name: str, settings: EnvSettings) -> Agent:
     """The agent of a name for a task; raises ConfigError with the nearest known name."""
     if name.startswith(_MODEL):
         return _load_model(Path(name.removeprefix(_MODEL)), settings)
+    if name.startswith(_TRAINED):
+        return _load_model(find_shipped(name.removeprefix(_TRAINED)), settings, name)
     if name.startswith(_TABLE):
         _verify_sets(name, settings)
         return read_table(Path(name.removeprefix(_TABLE)), settings)
@@ -115,6 +134,13 @@ def _setter(name: str, settings: EnvSettings) -> Agent:
 
 
 def _bettor(name: str, settings: EnvSettings) -> Agent:
+    if name == "random":
+        return BETTORS[name](settings)
+    return staked(_index_bettor(name, settings), settings)
+
+
+def _index_bettor(name: str, settings: EnvSettings) -> Agent:
+    """A bettor that chooses slips of the menu by index."""
     if name.startswith(_FLAT):
         return flat_bettor(name.removeprefix(_FLAT), settings)
     if name.startswith(_SYSTEM):
@@ -160,9 +186,9 @@ def _verify_sets(what: str, settings: EnvSettings) -> None:
         )
 
 
-def _load_model(path: Path, settings: EnvSettings) -> Agent:
+def _load_model(path: Path, settings: EnvSettings, name: str | None = None) -> Agent:
     # opened here only: torch takes seconds to import, and most agents do without
     from niulab.agents.models.sb3 import load_agent
 
-    agent: Agent = load_agent(path, settings)
+    agent: Agent = load_agent(path, settings, name=name)
     return agent

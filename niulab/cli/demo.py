@@ -53,6 +53,7 @@ def run(
     from niulab.training.leagues.league import hold_league
 
     folder = out or Path("reports") / f"demo-{seed}"
+    folder.mkdir(parents=True, exist_ok=True)  # one that cannot be made is found out now
     say(f"solving {_RULES}: every deal of two hands, counted")
     solution = solve(_RULES)
     warn(solution.warnings)

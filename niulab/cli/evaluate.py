@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from niulab.cli.agents.choosing import choose
 from niulab.cli.output import (
     JsonFlag,
     command_line,
@@ -18,17 +19,15 @@ from niulab.cli.output import (
     table,
     warn,
 )
-from niulab.errors import ConfigError
 
 if TYPE_CHECKING:
-    from niulab.agents.base import Agent
-    from niulab.envs.settings import EnvSettings
     from niulab.evaluation import League
 
 __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = examples(
     "niulab evaluate first-found-base",
+    "niulab evaluate trained:ppo_arrange   [dim]# a trained agent that comes with niulab[/dim]",
     "niulab evaluate greedy-pair --rules ngau-ngau-hong-kong --json",
     "niulab evaluate runs/ppo_arrange-0   [dim]# the model of a run, on the task it learned[/dim]",
     "niulab evaluate runs/ppo_arrange-0 --transfer ngau-ngau-hong-kong",
@@ -45,13 +44,13 @@ def run(
         str | None,
         typer.Argument(
             metavar="[AGENT]",
-            help="An agent's name, as oracle or system:bold, or the folder of a model or its run.",
+            help="An agent's name, as oracle or trained:ppo_arrange, or a model's or run's folder.",
         ),
     ] = None,
     env: Annotated[
         str | None,
         typer.Option(
-            help=f"The task. Default: the one a model was trained on, else {_ARRANGE}.",
+            help="The task, as Shoe or niulab/Shoe-v0. Default: a model's own, else Arrange.",
             metavar="ID",
         ),
     ] = None,
@@ -92,7 +91,9 @@ def run(
     name = agent if actions is None else f"table:{actions}"
     keywords = {"rules": transfer or rules, "slip": slip}
     keywords = {key: value for key, value in keywords.items() if value is not None}
-    task, settings, player = _load(str(name), env, keywords, is_transfer=transfer is not None)
+    task, settings, player = choose(
+        str(name), env, keywords, default=_ARRANGE, is_transfer=transfer is not None
+    )
     config = BenchmarkConfig(
         title=f"{name} on {task}",
         task=task,
@@ -114,39 +115,6 @@ def run(
         print_json(_record(league))
     else:
         _print(league)
-
-
-def _load(
-    name: str, env: str | None, keywords: dict[str, Any], *, is_transfer: bool
-) -> tuple[str, EnvSettings, Agent]:
-    """The task and the agent that plays it; a model brings its own task unless told otherwise."""
-    from niulab.agents.registry import BETTORS, SETTERS, make_agent
-    from niulab.envs.settings import make_settings
-
-    path = Path(name.removeprefix("model:"))
-    is_path = len(path.parts) > 1 or path.exists()
-    is_other = name.startswith(("table:", "flat:")) or name in {*SETTERS, *BETTORS}
-    if name.startswith("model:") or (is_path and not is_other):
-        from niulab.agents.models.file import read_card
-        from niulab.agents.models.sb3 import load_agent
-
-        if not name.removeprefix("model:"):
-            message = "the model's folder has no name: write model:PATH, or an agent's name"
-            raise ConfigError(message)
-        card = read_card(path)
-        card.env_settings()  # a card that lies is found out before what is asked of it
-        task = card.task if env is None else env
-        own = {} if task != card.task else card.settings
-        if "rules" in keywords:  # another sheet has other boxes
-            own = {key: value for key, value in own.items() if key not in {"slip", "menu"}}
-        settings = make_settings(task, **{**own, **keywords})
-        return task, settings, load_agent(path, settings, transfer=is_transfer)
-    if is_transfer:
-        message = "plays a model on another sheet: for other agents use --rules"
-        raise typer.BadParameter(message, param_hint="--transfer")
-    task = _ARRANGE if env is None else env
-    settings = make_settings(task, **keywords)
-    return task, settings, make_agent(name, settings)
 
 
 def _record(league: League) -> dict[str, Any]:

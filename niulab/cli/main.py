@@ -25,7 +25,9 @@ from niulab.cli import (
     solve,
     study,
     train,
+    tune,
 )
+from niulab.cli.agents import export, import_zip, play
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -95,10 +97,14 @@ for _name, _room in {
     "simulate": simulate,
     "hand": hand,
     "train": train,
+    "tune": tune,
     "evaluate": evaluate,
+    "export": export,
+    "import": import_zip,
     "benchmark": benchmark,
     "study": study,
     "detect": detect,
+    "play": play,
     "demo": demo,
 }.items():
     app.command(_name, epilog=_room.EXAMPLES)(_room.run)

@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from niulab.evaluation.studies import Section
     from niulab.evaluation.tables import Cells
 
 __all__ = [
@@ -34,6 +35,8 @@ __all__ = [
     "fitted_tables",
     "percent",
     "print_json",
+    "print_json_line",
+    "print_sections",
     "progress_bar",
     "say",
     "table",
@@ -47,6 +50,7 @@ JsonFlag = Annotated[
     bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")
 ]
 
+_MOST_ROWS = 40  # of a table on the screen; the report has them all
 _GAP = 3  # between two columns
 _WIDTH_OF_FILES = 160  # where no terminal says how wide it is
 
@@ -56,9 +60,9 @@ def command_line() -> list[str]:
     return ["niulab", *sys.argv[1:]]
 
 
-def console() -> Console:
-    """The console on stdout."""
-    return _console(stderr=False)
+def console(*, stderr: bool = False) -> Console:
+    """The console on stdout, or on stderr."""
+    return _console(stderr=stderr)
 
 
 def _console(*, stderr: bool) -> Console:
@@ -70,6 +74,11 @@ def _console(*, stderr: bool) -> Console:
 def print_json(content: Any) -> None:
     """Print one JSON document; a number that JSON cannot hold is a bug, not output."""
     print(json.dumps(content, indent=2, allow_nan=False, default=_plain))
+
+
+def print_json_line(content: Any) -> None:
+    """Print one JSON document on one line, at once."""
+    print(json.dumps(content, allow_nan=False, default=_plain), flush=True)
 
 
 def _plain(value: object) -> object:
@@ -125,6 +134,22 @@ def fitted_tables(cells: Cells, width: int, *, name: str) -> Iterator[Table]:
         yield part
         if not left:
             return
+
+
+def print_sections(sections: Iterable[Section]) -> None:
+    """Print the chapters of a report, without their pictures."""
+    out = console()
+    for section in sections:
+        out.print(f"\n{section.title}", style="bold", markup=False)
+        for line in section.lines:
+            out.print(line, markup=False)
+        if section.cells is None:
+            continue
+        header, rows = section.cells
+        for part in fitted_tables((header, rows[:_MOST_ROWS]), out.width, name=header[0]):
+            out.print(part)
+        if len(rows) > _MOST_ROWS:
+            out.print(f"... and {len(rows) - _MOST_ROWS:,} more in the report")
 
 
 def warn(lines: Iterable[str]) -> None:

@@ -14,8 +14,8 @@ from niulab.cli.output import (
     command_line,
     console,
     examples,
-    fitted_tables,
     print_json,
+    print_sections,
     progress_bar,
     warn,
 )
@@ -32,8 +32,6 @@ EXAMPLES = examples(
     "niulab study ./mine.toml --out reports/mine",
     "niulab study readings --json > readings.json",
 )
-
-_MOST_ROWS = 40  # of a table on the screen; the report has them all
 
 
 def run(
@@ -100,16 +98,6 @@ def _drop(folders: Sequence[Path]) -> None:
 def _print(study: Study, sections: Sequence[Section], files: StudyFiles) -> None:
     out = console()
     out.print(f"\n{study.title}", style="bold", markup=False)
-    for section in sections:
-        out.print(f"\n{section.title}", style="bold", markup=False)
-        for line in section.lines:
-            out.print(line, markup=False)
-        if section.cells is None:
-            continue
-        header, rows = section.cells
-        for part in fitted_tables((header, rows[:_MOST_ROWS]), out.width, name=header[0]):
-            out.print(part)
-        if len(rows) > _MOST_ROWS:
-            out.print(f"... and {len(rows) - _MOST_ROWS:,} more in the report")
+    print_sections(sections)
     names = ", ".join(path.name for path in (files.markdown, files.json, *files.tables))
     out.print(f"\nreport: {files.html} (and {names})", markup=False)

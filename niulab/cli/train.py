@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from niulab.cli.output import JsonFlag, command_line, console, examples, print_json, table, warn
+from niulab.errors import ConfigError
 
 if TYPE_CHECKING:
     from niulab.training import RunResult, TrainConfig
@@ -20,15 +22,20 @@ EXAMPLES = examples(
     "niulab train ppo_arrange --seed 3 --run-dir runs/third",
     "niulab train ppo_arrange --set total_steps=100_000 --set env.rules=ngau-ngau-hong-kong",
     "niulab train ppo_arrange --resume",
+    "niulab train --from-study ppo_arrange",
     "tensorboard --logdir runs",
 )
 
 
 def run(
     config: Annotated[
-        str,
-        typer.Argument(help="A shipped config or the path of a .toml file.", metavar="CONFIG"),
-    ],
+        str | None,
+        typer.Argument(
+            help="A shipped config or the path of a .toml file.",
+            metavar="CONFIG",
+            show_default=False,
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the run's last checkpoint, bit for bit.")
     ] = False,
@@ -38,6 +45,14 @@ def run(
     run_dir: Annotated[
         Path | None,
         typer.Option(help="The run's folder. Default: runs/NAME-SEED.", metavar="DIR"),
+    ] = None,
+    from_study: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of CONFIG: the best trial of a study of niulab tune, by its name or "
+            "folder.",
+            metavar="NAME",
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,
@@ -53,12 +68,11 @@ def run(
     checkpoints, and the policy's exact value along the way. The same config and
     seed give the same weights, whether the run was interrupted or not.
     """
-    from niulab.solvers.values import player_edges
-    from niulab.training import read_train, train
+    from niulab.solvers.values import edges_of_all
+    from niulab.training import train
 
-    seeds = {} if seed is None else {"seed": seed}
-    checked = read_train(config, overrides=changes or (), **seeds)
-    warnings = player_edges(checked.settings.rules)
+    checked = _checked(config, from_study, {} if seed is None else {"seed": seed}, changes or ())
+    warnings = edges_of_all(checked.settings.every_sheet)
     warn(warnings)
     command = shlex.join(command_line())
     try:
@@ -70,6 +84,22 @@ def run(
         print_json(_record(checked, result, warnings))
     else:
         _print(checked, result)
+
+
+def _checked(
+    config: str | None, study: str | None, seeds: Mapping[str, int], changes: Sequence[str]
+) -> TrainConfig:
+    from niulab.engine.rules.toml import overridden
+    from niulab.training import parse_train, read_train
+
+    if (config is None) == (study is None):
+        raise ConfigError("name what to train: a CONFIG, as ppo_arrange, or --from-study NAME")
+    if config is not None:
+        return read_train(config, overrides=changes, **seeds)
+    from niulab.training.tuning.study import best_config
+
+    tree = best_config(study or "").model_dump(exclude_none=True)
+    return parse_train(overridden(tree | dict(seeds), changes), origin=f"study '{study}'")
 
 
 def _record(config: TrainConfig, result: RunResult, warnings: list[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 __all__ = ["check_environment"]
@@ -42,7 +43,9 @@ def _walk(
     """Play random legal actions from where ``env`` is, resetting without a seed at ends."""
     steps: list[tuple[Any, ...]] = []
     for _ in range(n_steps):
-        mask = env.get_wrapper_attr("action_masks")().astype(np.int8)
+        mask = None
+        if isinstance(env.action_space, spaces.Discrete):
+            mask = env.get_wrapper_attr("action_masks")().astype(np.int8)
         action = env.action_space.sample(mask=mask)
         step = (action, *env.step(action))
         steps.append(step)
@@ -87,6 +90,9 @@ def _check_types(env: gymnasium.Env[Any, Any], seed: int, n_steps: int) -> None:
 
 
 def _check_masks(env: gymnasium.Env[Any, Any], seed: int, n_steps: int) -> None:
+    if isinstance(env.action_space, spaces.Box):
+        _check_stakes(env, seed, n_steps)
+        return
     space: Any = env.action_space
     n_actions = int(space.n)
 
@@ -104,6 +110,26 @@ def _check_masks(env: gymnasium.Env[Any, Any], seed: int, n_steps: int) -> None:
     env.action_space.seed(seed)
     env.reset(seed=seed)
     _walk(env, n_steps, look)
+
+
+def _check_stakes(env: gymnasium.Env[Any, Any], seed: int, n_steps: int) -> None:
+    """Continuous stakes: no vector is masked, and the chips cover every slip that lies."""
+    covered = [np.zeros(0, dtype=np.bool_)]
+
+    def look(step: tuple[Any, ...]) -> None:
+        info = step[5]
+        _promise("action_mask" not in info, "continuous stakes have no mask")
+        _promise("illegal_action" not in info, "no vector is illegal")
+        _promise(covered[0][info["settlement"]["slip"]], "the chips cover the slip at stake")
+
+    env.action_space.seed(seed)
+    env.reset(seed=seed)
+    for _ in range(n_steps):
+        covered[0] = env.get_wrapper_attr("action_masks")()
+        ((_, *_, terminated, truncated, _), *_) = _walk(env, 1, look)
+        _promise(covered[0].any(), "the chips cover some slip")
+        if terminated or truncated:
+            env.reset()
 
 
 def _check_streams(env: gymnasium.Env[Any, Any], seed: int, n_steps: int) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from niulab.engine.shoe import rounds_per_shoe
 from niulab.engine.wagers import exposure_cents, max_loss_cents
+from niulab.envs.sheets.reading import contradictions_of_sheets
+from niulab.errors import RulesError
+from niulab.solvers.shoes.classes import event_classes
 
 if TYPE_CHECKING:
     from niulab.envs.settings import EnvSettings
@@ -16,6 +20,8 @@ __all__ = ["contradictions"]
 def contradictions(settings: EnvSettings) -> Iterable[str]:
     """Mistakes of settings that are each right on their own."""
     yield from _of_money(settings)
+    yield from _of_stakes(settings)
+    yield from contradictions_of_sheets(settings)
     if settings.reward == "expected":
         if settings.objective != "profit":
             yield (
@@ -34,10 +40,61 @@ def contradictions(settings: EnvSettings) -> Iterable[str]:
             "channel shows a card before a bet after which the hand is set best: it needs "
             f"decisions='bet', not '{settings.decisions}'"
         )
-    if settings.encoding == "ids" and not settings.sets_hand:
+    if settings.shoe is not None:
+        yield from _of_the_shoe(settings)
+    if settings.encoding == "ids" and not settings.sets_hand and settings.shoe != "cards":
         yield "encoding='ids' shows cards, decisions='bet' sees none: use encoding='flags'"
     if settings.point_flags and settings.encoding == "ids":
         yield "point_flags adds flags to cards, encoding='ids' has no flags"
+
+
+def _of_stakes(settings: EnvSettings) -> Iterable[str]:
+    if settings.stakes == "menu":
+        for key in ("chip_cents", "maximum_cents"):
+            if getattr(settings, key) is not None:
+                yield f"{key} limits continuous stakes: give stakes='continuous', or another menu"
+        return
+    if settings.decisions != "bet":
+        yield (
+            "stakes='continuous' is one vector a round: it needs decisions='bet', not "
+            f"'{settings.decisions}'"
+        )
+    if settings.bankroll_cents is None:
+        yield "stakes='continuous' are shares of what the chips cover: give bankroll_cents"
+    if settings.can_leave:
+        yield "can_leave is one more action beside a menu: stakes='continuous' has none"
+    if settings.channel is not None:
+        yield "channel shows a card before a bet from a menu: choose stakes='menu'"
+    if settings.shoe is not None:
+        yield "shoe shows cards before a bet from a menu: choose stakes='menu'"
+    if settings.mask == "observation":
+        yield "mask='observation' shows which actions are legal, all stakes are: choose 'info'"
+
+
+def _of_the_shoe(settings: EnvSettings) -> Iterable[str]:
+    rules = settings.rules
+    if settings.decisions != "bet":
+        yield (
+            "shoe shows cards before a bet after which the hand is set best: it needs "
+            f"decisions='bet', not '{settings.decisions}'"
+        )
+    if settings.channel is not None:
+        yield "shoe and channel each show something before the bet: leave one of them out"
+    if rules.deck.reshuffle != "penetration":
+        yield (
+            f"shoe: '{rules.name}' shuffles before every round, so no card seen tells anything: "
+            "use a sheet with reshuffle='penetration', as 'six-deck-shoe-flush'"
+        )
+    elif settings.n_rounds is None or settings.n_rounds > rounds_per_shoe(rules, 2):
+        yield (
+            f"n_rounds={settings.n_rounds}: an episode is one shoe, and that of '{rules.name}' "
+            f"serves {rounds_per_shoe(rules, 2)} rounds"
+        )
+    if settings.shoe == "classes":
+        try:
+            event_classes(rules)
+        except RulesError as error:
+            yield f"shoe='classes': {error}; use shoe='counts'"
 
 
 def _of_money(settings: EnvSettings) -> Iterable[str]:

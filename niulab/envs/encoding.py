@@ -11,11 +11,15 @@ of one task):
     bankroll      B / target; without a target B / (B + start)     (tasks with a bankroll)
     rounds left   rounds left / n_rounds                           (more than one round)
     signal        a flag for each value of the channel, nothing    (tasks with a channel)
+    terms         those by which the task's sheets differ, of the  (tasks that draw sheets and
+                  sheet in force (``sheets.terms``)                 show them)
+    last cards    the last round's, own and dealer's, as a hand's  (shoe="cards")
+    cards left    of each card or class / of the full shoe         (shoe="counts", "classes")
 
 float32 holds flags and scalars in [0, 1]; uint8 and ids hold scalars times 255, rounded. Cards are
 shown by printed points, then rank, then suit, which is the order of their ids, or as dealt. Before
-the deal there is no card; after the last round its hand stays on the table, no phase is on and the
-signal is nothing.
+the deal there is no card; after the last round its hand and its sheet stay on the table, no phase
+is on and the signal is nothing.
 """
 
 from __future__ import annotations
@@ -27,10 +31,12 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from niulab.engine.cards import HAND_SIZE, N_CARDS
+from niulab.engine.cards import HAND_SIZE, N_CARDS, card_text
 from niulab.engine.specials import points_of_rank
 from niulab.envs.settings import EnvSettings
+from niulab.envs.sheets.terms import differing_terms
 from niulab.solvers.channels import Signals
+from niulab.solvers.shoes.classes import event_classes
 
 __all__ = [
     "BETTING",
@@ -51,6 +57,7 @@ PHASES = ("betting", "setting", "ended")
 
 BETTING, SETTING, ENDED = range(3)
 
+_CARDS = {"own hand": "hands", "dealer hand": "dealers", "last cards": "shoe"}
 _VERSION = 1
 _BYTE = 255
 
@@ -71,8 +78,10 @@ class Sight:
     """What n players see, before it is encoded.
 
     hands, dealers: uint8 (n, 5) card ids in the order shown, NO_CARD where none lies. phases,
-    slips (a menu index or -1), bankrolls, rounds_left, signals (numbers of ``Encoding.signals``):
-    (n,). Arrays the task does not show may be None.
+    slips (a menu index or -1), bankrolls, rounds_left, signals (numbers of ``Encoding.signals``),
+    sheets (numbers of ``EnvSettings.sheets``): (n,). shoe: what is seen of it, uint8 (n, 10) cards
+    of the last round, own and dealer's, each ascending, or int64 (n, width) cards left. Arrays the
+    task does not show may be None.
     """
 
     hands: NDArray[np.uint8] | None = None
@@ -82,10 +91,16 @@ class Sight:
     bankrolls: NDArray[np.integer] | None = None
     rounds_left: NDArray[np.integer] | None = None
     signals: NDArray[np.integer] | None = None
+    sheets: NDArray[np.integer] | None = None
+    shoe: NDArray[np.integer] | None = None
 
 
 class Encoding:
-    """Writes and reads the observations of one task; ``signals``: its channel's, if it has one."""
+    """Writes and reads the observations of one task.
+
+    signals: its channel's, if it has one. terms: the names of those that are shown of the sheet.
+    column_of_card: int64 (52,), where a card of the shoe is counted.
+    """
 
     version = _VERSION
 
@@ -97,8 +112,16 @@ class Encoding:
         channel = settings.channel
         self.signals = None if channel is None else Signals(settings.rules, channel)
         self._has_ids = kind == "ids"
+        self.column_of_card: NDArray[np.int64] = np.arange(N_CARDS)
+        self._column_names: tuple[str, ...] = tuple(card_text(card) for card in range(N_CARDS))
+        if settings.shoe == "classes":
+            classes = event_classes(settings.rules)
+            self.column_of_card, self._column_names = classes.class_of, classes.names
+        self._full_shoe = self.count_left(np.array([settings.rules.deck.composition]))
         self._cards = _card_codes(settings, self.dtype)
         self._stakes = _stake_scalars(settings)
+        shown = settings.sheets if settings.rules_visible else None
+        self.terms, self._terms = differing_terms(shown or ())
         self.layout = tuple(self._fields())
         self._of = {field.name: field for field in self.layout}
         self.size = self.layout[-1].stop
@@ -140,6 +163,14 @@ class Encoding:
             whose = "own" if self.signals.packet == 0 else "dealer's"
             names = ", ".join(self.signals.names)
             add("signal", len(self.signals.names), 1, f"flags: the {whose} first card is {names}")
+        if self.terms:
+            meaning = f"terms that differ between the sheets: {', '.join(self.terms)}"
+            add("terms", len(self.terms), scalar_high, meaning)
+        if settings.shoe == "cards":
+            add("last cards", 2 * width, card_high, f"5 own and 5 dealer's cards; each: {card}")
+        elif settings.shoe is not None:
+            names = ", ".join(self._column_names)
+            add("cards left", len(self._column_names), scalar_high, f"share left of {names}")
         return result
 
     def layout_table(self) -> str:
@@ -202,8 +233,16 @@ class Encoding:
         bankrolls: NDArray[np.integer] | None = None,
         rounds_left: int | NDArray[np.integer] = 1,
         signals: NDArray[np.integer] | None = None,
+        sheets: NDArray[np.integer] | None = None,
+        shoe: NDArray[np.integer] | None = None,
     ) -> NDArray[Any]:
-        """Observations (n, size) of n players about to bet, before any card; arrays are (n,)."""
+        """Observations (n, size) of n players about to bet, before any card; arrays are (n,).
+
+        shoe: as in a ``Sight``, that of a full shoe if None.
+        """
+        if shoe is None and self.settings.shoe is not None:
+            fresh = np.full((1, 10), NO_CARD) if self.settings.shoe == "cards" else self._full_shoe
+            shoe = np.repeat(fresh, n, axis=0)
         nothing = np.full((n, HAND_SIZE), NO_CARD, dtype=np.uint8)
         sight = Sight(
             hands=nothing,
@@ -213,15 +252,24 @@ class Encoding:
             bankrolls=bankrolls,
             rounds_left=np.broadcast_to(np.asarray(rounds_left), (n,)),
             signals=signals,
+            sheets=sheets,
+            shoe=shoe,
         )
         return self.encode(sight)
 
+    def count_left(self, left: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Cards left by column, (n, width), of cards left by id, (n, 52)."""
+        columns = np.arange(len(self._column_names))
+        is_in = (self.column_of_card[:, None] == columns).astype(np.int64)
+        counts: NDArray[np.int64] = left.astype(np.int64) @ is_in
+        return counts
+
     def encode_field(self, name: str, sight: Sight) -> NDArray[Any]:
         """The columns of one field; of the sight only what that field shows is looked at."""
-        if name == "own hand":
-            return self._encode_cards(_given(sight.hands, name))
-        if name == "dealer hand":
-            return self._encode_cards(_given(sight.dealers, name))
+        if name in _CARDS:
+            return self._encode_cards(_given(getattr(sight, _CARDS[name]), name))
+        if name == "cards left":
+            return self._encode_shares(_given(sight.shoe, name) / np.maximum(self._full_shoe, 1))
         if name == "phase":
             width = self._of[name].stop - self._of[name].start
             flags: NDArray[np.bool_] = _given(sight.phases, name)[:, None] == np.arange(width)
@@ -230,6 +278,8 @@ class Encoding:
             width = self._of[name].stop - self._of[name].start
             shown: NDArray[np.bool_] = _given(sight.signals, name)[:, None] == np.arange(width)
             return shown.astype(self.dtype)
+        if name == "terms":
+            return self._encode_shares(self._terms[_given(sight.sheets, name)])
         if name == "stakes":
             return self._encode_shares(self._stakes[_given(sight.slips, name)])
         if name == "bankroll":
@@ -287,6 +337,27 @@ class Encoding:
         numbers: NDArray[np.int64] = self._columns(observations, "signal").argmax(axis=1)
         return numbers
 
+    def decode_sheet(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        """The number (n,) of the sheet whose terms are shown, the first of those shown alike."""
+        seen = self._columns(observations, "terms")
+        known = self._encode_shares(self._terms)
+        numbers: NDArray[np.int64] = (seen[:, None] == known).all(axis=2).argmax(axis=1)
+        return numbers
+
+    def decode_last_cards(self, observations: NDArray[Any]) -> NDArray[np.uint8]:
+        """Card ids (n, 10) of the last round that tasks with shoe="cards" show; NO_CARD for none.
+
+        The player's come first.
+        """
+        return self._decode_cards(observations, "last cards")
+
+    def decode_left(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        """Cards left by column (n, width) that tasks with shoe="counts" or "classes" show."""
+        shares = self._columns(observations, "cards left").astype(np.float64)
+        scale = 1 if self.dtype == np.float32 else _BYTE
+        counts: NDArray[np.int64] = np.rint(shares / scale * self._full_shoe).astype(np.int64)
+        return counts
+
     def _columns(self, observations: NDArray[Any], name: str) -> NDArray[Any]:
         field = self._of[name]
         return observations[:, field.start : field.stop]
@@ -295,7 +366,7 @@ class Encoding:
         codes = self._columns(observations, name)
         if self._has_ids:
             return codes.astype(np.uint8)
-        flags = codes.reshape(len(codes), HAND_SIZE, -1)
+        flags = codes.reshape(len(codes), -1, self._cards.shape[1])
         cards = 4 * flags[:, :, :13].argmax(axis=2) + flags[:, :, 13:17].argmax(axis=2)
         return np.where(flags[:, :, :13].any(axis=2), cards, NO_CARD).astype(np.uint8)
 

@@ -13,7 +13,10 @@ ENV_IDS = (
     "niulab/ArrangeHK-v0",
     "niulab/Table-v0",
     "niulab/Session-v0",
+    "niulab/SessionStake-v0",
     "niulab/Peek-v0",
+    "niulab/Loophole-v0",
+    "niulab/Shoe-v0",
 )
 """Every id, the flagship first."""
 

@@ -14,17 +14,27 @@ __all__ = ["render_text"]
 
 
 def render_text(
-    settings: EnvSettings, state: State, last: Transition | None, seen: str | None = None
+    settings: EnvSettings,
+    state: State,
+    last: Transition | None,
+    seen: str | None = None,
+    *,
+    played: EnvSettings | None = None,
 ) -> str:
     """A few lines: where the session stands, what lies on the table, how the last round ended.
 
-    ``seen`` is what the channel shows, in tasks that have one.
+    ``seen`` is what the channel shows, in tasks that have one; ``played`` the settings with the
+    last round's sheet, where sheets are drawn.
     """
-    return "\n".join(_lines(settings, state, last, seen))
+    return "\n".join(_lines(settings, state, last, seen, played or settings))
 
 
 def _lines(
-    settings: EnvSettings, state: State, last: Transition | None, seen: str | None
+    settings: EnvSettings,
+    state: State,
+    last: Transition | None,
+    seen: str | None,
+    played: EnvSettings,
 ) -> Iterable[str]:
     unit = settings.rules.base_unit_cents
     head = [f"round {state.round_index}", PHASES[state.phase]]
@@ -32,14 +42,19 @@ def _lines(
         head.append(f"bankroll {state.bankroll_cents / unit:.2f}")
     if state.rounds_left is not None:
         head.append(f"rounds left {state.rounds_left}")
-    yield f"{settings.rules.name} | " + ", ".join(head)
+    is_hidden = not settings.rules_visible
+    sheet = f"one of {len(settings.every_sheet)} sheets" if is_hidden else settings.rules.name
+    yield f"{sheet} | " + ", ".join(head)
     if last is not None and last.ruling is not None:
-        yield from _result_lines(settings, last, last.ruling)
+        yield from _result_lines(played, last, last.ruling)
     if last is not None and last.end is not None:
         yield f"  end: {last.end}"
     if state.phase == BETTING:
         if settings.channel is not None:
             yield f"  seen of the {settings.channel.position} first card: {seen}"
+        if settings.stakes == "continuous":
+            yield "  stakes from -1 to 1 on " + ", ".join(settings.rules.boxes)
+            return
         slips = (f"{index}: {slip}" for index, slip in enumerate(settings.menu[:10]))
         yield "  menu " + "  ".join(slips) + (" ..." if len(settings.menu) > 10 else "")
     elif last is None or last.end is None:

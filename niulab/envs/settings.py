@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -9,10 +10,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from niulab.engine.rules import DEFAULT_RULES, RuleSet, check_rules, load_rules, shipped_names
+from niulab.engine.shoe import rounds_per_shoe
 from niulab.engine.wagers import Slip, least_slip, verify_slip
 from niulab.envs.contradictions import contradictions
 from niulab.envs.menus import default_menu, grid_menu
-from niulab.envs.presets import PRESETS
+from niulab.envs.presets import PRESETS, full_id
+from niulab.envs.sheets.reading import read_sheets
+from niulab.envs.stakes.grid import stake_grid
 from niulab.errors import ConfigError, RulesError, WagerError, nearest
 from niulab.solvers.channels import Channel
 
@@ -29,6 +33,8 @@ Observation = Literal["float32", "uint8"]
 EncodingName = Literal["flags", "ids"]
 Illegal = Literal["replace", "raise"]
 MaskPlace = Literal["info", "observation"]
+Stakes = Literal["menu", "continuous"]
+ShoeView = Literal["cards", "counts", "classes"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "decisions": get_args(Decisions),
@@ -39,8 +45,10 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "encoding": get_args(EncodingName),
     "illegal": get_args(Illegal),
     "mask": get_args(MaskPlace),
+    "stakes": get_args(Stakes),
+    "shoe": get_args(ShoeView),
 }
-_FLAGS = ("can_leave", "point_flags")
+_FLAGS = ("can_leave", "point_flags", "rules_visible")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +63,14 @@ class EnvSettings:
     the table. card_order: of the shown hand. observation, encoding, point_flags: see ``encoding``.
     illegal: whether a masked action is replaced by action 0 or refused. mask: where it is handed
     out; with "observation" the space is a Dict of "observation" and "action_mask". channel: what is
-    seen of one card before the bet, None for nothing.
+    seen of one card before the bet, None for nothing. stakes: an index into the menu, or a number
+    for each box ("continuous", see ``stakes.mapping``); the menu then holds every slip that these
+    can come to, on chips of ``chip_cents`` and at most ``maximum_cents`` on a box (None: the
+    sheet's). sheets: those a round's sheet is drawn from, ``rules`` the first, None for ``rules``
+    alone; rules_visible: whether its terms are shown. shoe: what is seen of a shoe that is dealt by
+    penetration, None for nothing: the "cards" of the last round, or the "counts" of the cards left,
+    or those of the "classes" of cards that the events of the sheet tell apart. With it every
+    episode opens a shoe, and a deadline of None is its last round.
     """
 
     rules: RuleSet
@@ -75,6 +90,31 @@ class EnvSettings:
     illegal: Illegal = "replace"
     mask: MaskPlace = "info"
     channel: Channel | None = None
+    stakes: Stakes = "menu"
+    chip_cents: int | None = None
+    maximum_cents: int | None = None
+    sheets: tuple[RuleSet, ...] | None = None
+    rules_visible: bool = True
+    shoe: ShoeView | None = None
+
+    @property
+    def every_sheet(self) -> tuple[RuleSet, ...]:
+        """The sheets a round may be played under."""
+        return self.sheets or (self.rules,)
+
+    @property
+    def rules_name(self) -> str:
+        """What the sheet, or all sheets together, are called in a report."""
+        n_others = len(self.every_sheet) - 1
+        return f"{self.rules.name} and {n_others} more" if n_others else self.rules.name
+
+    @property
+    def rules_hash(self) -> str:
+        """The hash of the sheet, or of all sheets in their order."""
+        if self.sheets is None:
+            return self.rules.rules_hash
+        hashes = "".join(rules.rules_hash for rules in self.sheets)
+        return hashlib.blake2b(hashes.encode(), digest_size=8).hexdigest()
 
     @property
     def bets(self) -> bool:
@@ -103,7 +143,10 @@ class EnvSettings:
 
     @property
     def n_actions(self) -> int:
-        """Size of the action space; the two phases share their indices."""
+        """Number of actions by index; the two phases share their indices.
+
+        Under continuous stakes the indices are those of the slips that vectors are mapped to.
+        """
         n_bets = len(self.menu) + self.can_leave if self.bets else 0
         return max(n_bets, N_SETTINGS if self.sets_hand else 0)
 
@@ -115,17 +158,20 @@ class EnvSettings:
     def to_json(self) -> dict[str, Any]:
         """The keywords from which ``make_settings`` makes these settings again, in JSON's types."""
         result = {field.name: getattr(self, field.name) for field in fields(self)}
-        del result["menu"], result["channel"]
-        is_shipped = (
-            self.rules.name in shipped_names() and load_rules(self.rules.name) == self.rules
-        )
-        result["rules"] = self.rules.name if is_shipped else self.rules.model_dump(mode="json")
+        del result["menu"], result["channel"], result["sheets"]
+        if self.channel is not None:
+            result["channel"] = self.channel.to_json()
+        result["rules"] = _json_of(self.rules)
+        if self.sheets is None:
+            del result["rules_visible"]
+        else:
+            result["sheets"] = [_json_of(rules) for rules in self.sheets]
+        if self.stakes == "continuous":
+            return result
         if self.bets:
             result["menu"] = [str(slip) for slip in self.menu]
         else:
             result["slip"] = str(self.slip)
-        if self.channel is not None:
-            result["channel"] = self.channel.to_json()
         return result
 
 
@@ -139,7 +185,8 @@ def make_settings(
 
     ``rules`` takes a shipped name, a path, a RuleSet or its dump; ``slip`` a Slip, a mapping or a
     text as ``"single=100,super=40"``; ``menu`` a list of those, or ``"grid"``; ``channel`` a
-    Channel, a mapping of its keywords, or None. Raises ConfigError with every mistake.
+    Channel, a mapping of its keywords, or None; ``sheets`` a list of what ``rules`` takes, or None,
+    and ``rules`` without it is the one sheet. Raises ConfigError with every mistake.
     """
     if isinstance(preset, EnvSettings) and not keywords:
         return preset
@@ -151,15 +198,25 @@ def make_settings(
     values = _values_of(preset)
     values |= {key: value for key, value in keywords.items() if key in _KEYWORDS}
     mistakes += _mistaken_values(values)
+    if "rules" in keywords and "sheets" not in keywords:
+        values["sheets"] = None
+    values["sheets"] = sheets = read_sheets(values["sheets"], mistakes, _read_rules)
+    if sheets is not None and "rules" not in keywords:
+        values["rules"] = sheets[0]
     rules = _read_rules(values["rules"], mistakes)
     slip, menu = values.pop("slip"), values.pop("menu")
     values["channel"] = _read_channel(values["channel"], rules, mistakes)
     if rules is not None:
         values["rules"] = rules
         try:
-            values["menu"] = _read_menu(rules, values["decisions"], slip, menu, mistakes)
+            if values["stakes"] == "continuous":
+                values["menu"] = _stake_grid(rules, values, slip, menu, mistakes)
+            else:
+                values["menu"] = _read_menu(rules, values["decisions"], slip, menu, mistakes)
         except WagerError as error:  # a sheet whose required box takes no stake at all
             mistakes.append(f"rules: {error}")
+        if values["shoe"] is not None and values["n_rounds"] is None:
+            values["n_rounds"] = rounds_per_shoe(rules, 2)
     if mistakes:
         raise ConfigError(_report(mistakes))
     settings = EnvSettings(**values)
@@ -171,12 +228,14 @@ def make_settings(
 def _values_of(preset: str | EnvSettings) -> dict[str, Any]:
     if isinstance(preset, EnvSettings):
         values = {field.name: getattr(preset, field.name) for field in fields(EnvSettings)}
+        if preset.stakes == "continuous":  # its menu follows from the rest
+            return values | {"menu": None, "slip": None}
         key, other = ("menu", "slip") if preset.bets else ("slip", "menu")
         return values | {key: preset.menu if preset.bets else preset.slip, other: None}
-    if preset not in PRESETS:
-        raise ConfigError(f"no environment '{preset}'{nearest(preset, PRESETS)}")
     defaults = {field.name: field.default for field in fields(EnvSettings)}
-    return defaults | {"rules": DEFAULT_RULES, "menu": None, "slip": None} | PRESETS[preset]
+    return (
+        defaults | {"rules": DEFAULT_RULES, "menu": None, "slip": None} | PRESETS[full_id(preset)]
+    )
 
 
 def _report(mistakes: list[str]) -> str:
@@ -186,6 +245,8 @@ def _report(mistakes: list[str]) -> str:
 def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
     for key, choices in _CHOICES.items():
         value = values[key]
+        if value is None and key == "shoe":
+            continue
         if value not in choices:
             hint = nearest(value, choices) if isinstance(value, str) else ""
             known = ", ".join(repr(choice) for choice in choices)
@@ -193,7 +254,7 @@ def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
     for key in _FLAGS:
         if not isinstance(values[key], bool):
             yield f"{key} is True or False, got {values[key]!r}"
-    for key in ("bankroll_cents", "target_cents", "n_rounds"):
+    for key in ("bankroll_cents", "target_cents", "n_rounds", "chip_cents", "maximum_cents"):
         value = values[key]
         if value is not None and (type(value) is not int or value < 1):
             yield f"{key} is a whole number of at least 1, or None, got {value!r}"
@@ -202,6 +263,11 @@ def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
         yield f"reward_scale is a number, got {scale!r}"
     elif not (math.isfinite(scale) and scale > 0):
         yield f"reward_scale is finite and above 0, got {scale!r}"
+
+
+def _json_of(rules: RuleSet) -> str | dict[str, Any]:
+    is_shipped = rules.name in shipped_names() and load_rules(rules.name) == rules
+    return rules.name if is_shipped else rules.model_dump(mode="json")
 
 
 def _read_rules(rules: Any, mistakes: list[str]) -> RuleSet | None:
@@ -273,6 +339,25 @@ def _read_menu(
     if len(set(slips)) < len(slips):
         mistakes.append("menu holds a slip twice")
     return slips
+
+
+def _stake_grid(
+    rules: RuleSet, values: Mapping[str, Any], slip: Any, menu: Any, mistakes: list[str]
+) -> tuple[Slip, ...]:
+    """Every slip that continuous stakes can come to; () for limits that are no numbers."""
+    if slip is not None or menu is not None:
+        mistakes.append(
+            "stakes='continuous' chooses among all slips the chips cover: leave slip and menu out, "
+            "or give stakes='menu'"
+        )
+    limits = {key: values[key] for key in ("chip_cents", "maximum_cents", "target_cents")}
+    if any(value is not None and type(value) is not int for value in limits.values()):
+        return ()  # reported by ``_mistaken_values``
+    try:
+        return stake_grid(rules, **limits).slips()
+    except WagerError as error:
+        mistakes.append(f"stakes='continuous': {error}")
+        return ()
 
 
 def _read_slips(

@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 from niulab.engine.rules import RuleSet
 from niulab.envs.encoding import ENDED, Encoding
 from niulab.envs.render import render_text
-from niulab.envs.seat.core import Core, Hand, State, Transition, read_deal
+from niulab.envs.seat.core import Hand, State, Transition, read_deal
 from niulab.envs.seat.referee import Ruling
 from niulab.envs.settings import EnvSettings, make_settings
+from niulab.envs.sheets.core import core_of
+from niulab.envs.stakes.mapping import StakeMap, read_vectors
+from niulab.envs.stakes.space import action_space
 from niulab.errors import ConfigError
 from niulab.seeding import entropy_seed
 
@@ -53,8 +56,10 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
             raise ConfigError(f"render_mode is 'ansi', 'human' or None, got {render_mode!r}")
         self.settings = make_settings(preset, **keywords)
         self.render_mode = render_mode
-        self.core = Core(self.settings)
-        self.action_space = spaces.Discrete(self.settings.n_actions)
+        self.core = core_of(self.settings)
+        self.action_space = action_space(self.settings)
+        is_continuous = self.settings.stakes == "continuous"
+        self._stakes = StakeMap(self.settings) if is_continuous else None
         self.observation_space: spaces.Space[Any] = self.encoding.space
         if self.settings.mask == "observation":
             mask = spaces.MultiBinary(self.settings.n_actions)
@@ -93,19 +98,25 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play one action; raises InvalidAction for what is no whole number of the space."""
+        """Play one action; raises InvalidAction for what is no whole number of the space, and under
+        continuous stakes for what is no vector of numbers.
+        """
         state = self._state
         if state is None or state.phase == ENDED:
             when = "before the first reset()" if state is None else "after the end of the episode"
             raise ResetNeeded(f"step() {when}: call reset()")
-        self._state, self._last = self.core.step(state, _read_action(action))
+        self._state, self._last = self.core.step(state, self.read_action(action))
         if self.render_mode == "human":
             self.render()
         has_ended = self._last.end is not None
         return self._observation(), self._last.reward, has_ended, False, self._info()
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Legal actions, bool (n_actions,), under the name sb3-contrib asks for."""
+        """Legal actions, bool (n_actions,), under the name sb3-contrib asks for.
+
+        Under continuous stakes no vector is masked: these are the slips of the menu that the chips
+        cover.
+        """
         return self.core.mask(self._now())
 
     def render(self) -> str | None:
@@ -119,7 +130,9 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
             return None
         signals, signal = self.encoding.signals, self.core.signal(self._now())
         seen = None if signals is None or signal is None else signals.names[signal]
-        text = render_text(self.settings, self._now(), self._last, seen)
+        now, last, core = self._now(), self._last, self.core
+        played = core.settings_at(now, is_settled=True)
+        text = render_text(core.settings_at(now), now, last, seen, played=played)
         if self.render_mode == "ansi":
             return text
         sys.stdout.write(text + "\n")
@@ -131,14 +144,14 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         """All that fixes the future, streams included, as JSON can hold it."""
         return {
             "version": _STATE_VERSION,
-            "rules_hash": self.settings.rules.rules_hash,
+            "rules_hash": self.settings.rules_hash,
             "state": self._now().to_json(),
             "np_random": self.np_random.bit_generator.state,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Go on from a state of ``get_state``; returns the observation and info there."""
-        known = (_STATE_VERSION, self.settings.rules.rules_hash)
+        known = (_STATE_VERSION, self.settings.rules_hash)
         if (state.get("version"), state.get("rules_hash")) != known:
             raise ConfigError(
                 f"this state has version {state.get('version')!r} and rules "
@@ -147,6 +160,14 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         self._state, self._last = State.from_json(state["state"]), None
         self.np_random.bit_generator.state = state["np_random"]
         return self._observation(), self._info()
+
+    def read_action(self, action: Any) -> int:
+        """The index of an action of the space; raises InvalidAction for what is none."""
+        if self._stakes is None:
+            return _read_action(action)
+        vectors = read_vectors(action, (self._stakes.n_boxes,))[None]
+        bankroll = np.array([self._now().bankroll_cents])
+        return int(self._stakes.slips(vectors, bankroll)[0])
 
     def _now(self) -> State:
         if self._state is None:
@@ -166,8 +187,10 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
     def _info(self) -> dict[str, Any]:
         state, last = self._now(), self._last
         left = -1 if state.rounds_left is None else state.rounds_left
-        info: dict[str, Any] = {
-            "action_mask": self.core.legal(state).numbers.copy(),
+        info: dict[str, Any] = {}
+        if self._stakes is None:
+            info["action_mask"] = self.core.legal(state).numbers.copy()
+        info |= {
             "bankroll_cents": _int64(state.bankroll_cents),
             "last_net_cents": _int64(state.last_net_cents),
             "rounds_left": _int64(left),
@@ -206,7 +229,7 @@ def _settlement_info(ruling: Ruling, dealer: Hand) -> dict[str, Any]:
 
 
 def _read_action(action: Any) -> int:
-    """A whole number, whatever wraps it; one-element arrays and floats are none."""
+    """An action as a plain int, whatever wraps it; one-element arrays and floats are none."""
     try:
         return operator.index(action)
     except TypeError:

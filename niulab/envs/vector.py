@@ -22,7 +22,10 @@ from niulab.envs.rows.observing import Observer
 from niulab.envs.rows.options import read_actions, read_options, read_seeds, row_seeds
 from niulab.envs.rows.round_infos import RoundInfos
 from niulab.envs.rows.table import LIMIT, Moves, Rows, Table, some_rows
+from niulab.envs.seat.core import verify_shoe_deals
 from niulab.envs.settings import EnvSettings, make_settings
+from niulab.envs.stakes.mapping import StakeMap, read_vectors
+from niulab.envs.stakes.space import action_space
 from niulab.errors import ConfigError, nearest
 from niulab.seeding import entropy_seed
 
@@ -63,7 +66,9 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self.metadata = {**type(self).metadata, "autoreset_mode": mode}
         self.encoding = Encoding(self.settings)
         n_actions = self.settings.n_actions
-        self.single_action_space = spaces.Discrete(n_actions)
+        self.single_action_space = action_space(self.settings)
+        is_continuous = self.settings.stakes == "continuous"
+        self._stakes = StakeMap(self.settings) if is_continuous else None
         self.single_observation_space: spaces.Space[Any] = self.encoding.space
         if self.settings.mask == "observation":
             self.single_observation_space = spaces.Dict(
@@ -102,6 +107,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         n, table = self.num_envs, self._table
         seeds, is_seeded = read_seeds(seed, n)
         rows, forced, is_forced = read_options(options, n, self.settings.rules)
+        verify_shoe_deals(self.settings, is_forced=bool(is_forced.any()))
         super().reset(seed=int(seeds[0]) if is_seeded[0] else None)
         if not self._is_reset:
             self._is_reset = True
@@ -151,7 +157,12 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return self._observe(), moves.rewards, terminated, truncated, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Legal actions, bool (n, n_actions), under the name sb3-contrib asks for."""
+        """Legal actions, bool (n, n_actions), under the name sb3-contrib asks for.
+
+        Under continuous stakes: the slips of the menu that each row's chips cover.
+        """
+        if self._stakes is not None:
+            return self._table.covered()
         return self._table.masks.copy() if self.copy else self._table.masks
 
     # ------------------------------------------------------------ state
@@ -162,7 +173,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             raise ResetNeeded("there is no state before the first reset(): call it first")
         return {
             "version": _STATE_VERSION,
-            "rules_hash": self.settings.rules.rules_hash,
+            "rules_hash": self.settings.rules_hash,
             "autoreset_mode": self.autoreset_mode.value,
             "rows": self._table.to_json(),
             "is_done": self._is_done.tolist(),
@@ -171,7 +182,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     def set_state(self, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Go on from a state of ``get_state``; returns the observations and infos there."""
-        known = (_STATE_VERSION, self.settings.rules.rules_hash, self.autoreset_mode.value)
+        known = (_STATE_VERSION, self.settings.rules_hash, self.autoreset_mode.value)
         given = tuple(state.get(key) for key in ("version", "rules_hash", "autoreset_mode"))
         if given != known:
             raise ConfigError(
@@ -202,10 +213,12 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 f"rows {np.flatnonzero(self._is_done)[:10].tolist()} have ended and nothing resets "
                 "them in mode Disabled: call reset(options={'reset_mask': terminated | truncated})"
             )
+        if self._stakes is not None:
+            return self._read_stakes(actions, self._stakes), None
         chosen, masked = read_actions(
             actions,
             n_actions=self.settings.n_actions,
-            masks=self._table.masks,
+            masks=self._table.allowed,
             is_free=self._table.is_free,
             ignored=self._is_done if is_waiting else None,
         )
@@ -213,7 +226,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             return chosen, None
         if self.settings.illegal == "raise":
             row = int(masked[0])
-            legal = np.flatnonzero(self._table.masks[row]).tolist()
+            legal = np.flatnonzero(self._table.allowed[row]).tolist()
             raise InvalidAction(
                 f"action {chosen[row]} of row {row} is illegal here: choose among {legal}"
             )
@@ -221,6 +234,15 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         is_illegal = np.zeros(self.num_envs, dtype=np.bool_)
         is_illegal[masked] = True
         return chosen, is_illegal
+
+    def _read_stakes(self, actions: Any, stakes: StakeMap) -> NDArray[np.int64]:
+        """Slips to play; what rows that wait for their reset were given may be any numbers."""
+        given = np.asarray(actions)
+        if self._is_done.any() and given.shape[:1] == (self.num_envs,):
+            given = given.copy()
+            given[self._is_done] = 0
+        vectors = read_vectors(given, (self.num_envs, stakes.n_boxes))
+        return stakes.slips(vectors, self._table.bankrolls)
 
     def _open_next(self, rows: Rows) -> None:
         self._table.rounds[rows] += 1

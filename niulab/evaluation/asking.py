@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.agents.base import Actions, Agent, HandSetter, StochasticAgent, as_actions
+from niulab.agents.base import (
+    Actions,
+    Agent,
+    FiniteMemoryBettor,
+    HandSetter,
+    RememberingAgent,
+    StochasticAgent,
+    as_actions,
+)
 from niulab.agents.betting.bettors import BetAndSetAgent
 from niulab.envs.encoding import Encoding
 from niulab.envs.settings import N_SETTINGS, EnvSettings
@@ -34,6 +42,7 @@ __all__ = [
     "asked_weights",
     "probabilities_of",
     "why_hands_simulated",
+    "why_memory_simulated",
 ]
 
 Progress = Callable[[int, int], None]
@@ -200,6 +209,16 @@ def why_hands_simulated(settings: EnvSettings) -> str | None:
     if settings.sees_dealer:
         return "the dealer's open hand is part of what the player sees"
     return None
+
+
+def why_memory_simulated(agent: Agent) -> str | None:
+    """Why an agent that says it remembers, without tables of its memory, makes no table; or None.
+
+    It is not asked: a sample of answers could miss what a long memory does.
+    """
+    if isinstance(agent, FiniteMemoryBettor) or not isinstance(agent, RememberingAgent):
+        return None
+    return "it remembers what it saw before" if agent.remembers else None
 
 
 def probabilities_of(

@@ -17,11 +17,19 @@ from typing import Any
 import numpy as np
 
 from niulab.agents.base import Agent, SamplingAgent, StochasticAgent
+from niulab.agents.betting.staker import staked
 from niulab.agents.registry import as_agent, make_agent
+from niulab.envs.presets import full_id
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.evaluation.config import BenchmarkConfig
 from niulab.evaluation.curves import Curve
+from niulab.evaluation.edges.loophole import (
+    evaluate_loophole,
+    loophole_bounds,
+    why_loophole_simulated,
+)
 from niulab.evaluation.edges.peek import evaluate_peek, peek_bounds, why_peek_simulated
+from niulab.evaluation.edges.shoe import evaluate_shoe, shoe_bounds, why_shoe_played
 from niulab.evaluation.exact import arrangement_bounds, evaluate_arrangement, why_simulated
 from niulab.evaluation.rounds import evaluate_round, round_bounds, why_round_simulated
 from niulab.evaluation.score import UNITS, Bounds, Score, SimulatedScore
@@ -33,7 +41,7 @@ from niulab.evaluation.sessions.exact import (
 from niulab.evaluation.simulate import simulate
 from niulab.evaluation.statistics import Estimate, normal_quantile
 from niulab.seeding import ALGORITHM_VERSION
-from niulab.solvers.values import player_edges
+from niulab.solvers.values import edges_of_all
 
 __all__ = [
     "Entrant",
@@ -123,11 +131,11 @@ def evaluate(
     ``n_rounds``, ``seed`` and ``level`` matter to simulations only; a score's notes say why one
     was needed.
     """
-    settings = make_settings(env_id, **overrides)
+    settings = make_settings(task := full_id(env_id), **overrides)
     return score_agent(
         as_agent(policy, settings),
         settings,
-        task=env_id,
+        task=task,
         stochastic=stochastic,
         n_rounds=n_rounds,
         seed=seed,
@@ -146,7 +154,17 @@ def score_agent(
     level: float = 0.95,
     progress: Callable[[int, int], None] | None = None,
 ) -> Score:
-    """Score an agent on a task, exactly where possible."""
+    """Score an agent on a task, exactly where possible; along a shoe exactly by composition."""
+    if settings.shoe is not None and why_shoe_played(settings) is None:
+        return evaluate_shoe(
+            agent,
+            settings,
+            n_rounds=n_rounds,
+            seed=seed,
+            level=level,
+            task=task,
+            progress=progress,
+        )
     why, score = _exact_road(settings)
     reason = why(agent, settings)
     if reason is None:
@@ -168,6 +186,10 @@ def known_bounds(settings: EnvSettings) -> Bounds:
     """Exact bounds of a task where this version can compute them, else None for both."""
     if settings.channel is not None:
         return peek_bounds(settings)
+    if settings.sheets is not None:
+        return loophole_bounds(settings)
+    if settings.shoe is not None:
+        return shoe_bounds(settings)
     if settings.bets and settings.bankroll_cents is not None:
         return session_bounds(settings)
     is_profit_of_one = settings.objective == "profit" and settings.n_rounds == 1
@@ -183,6 +205,8 @@ def _exact_road(settings: EnvSettings) -> tuple[Callable[..., str | None], Calla
     """Why an agent has no exact score on a task, and the function that computes it if it has."""
     if settings.channel is not None:
         return why_peek_simulated, evaluate_peek
+    if settings.sheets is not None:
+        return why_loophole_simulated, evaluate_loophole
     if not settings.bets:
         return why_simulated, evaluate_arrangement
     if settings.bankroll_cents is not None:
@@ -208,7 +232,7 @@ def benchmark(
     rows = [_row(entrant, config, progress) for entrant in (*named, *entrants)]
     rows.sort(key=lambda row: -row.score.value)  # equals keep the order they came in
     bounds = known_bounds(settings)
-    edges = player_edges(settings.rules)
+    edges = edges_of_all(settings.every_sheet)
     return League(
         title=config.title,
         task=config.task,
@@ -244,7 +268,7 @@ def _row(
     if score.is_exact and config.rounds:
         agent = entrant.agent
         if score.source == "probabilities" and isinstance(agent, StochasticAgent):
-            agent = SamplingAgent(agent)
+            agent = staked(SamplingAgent(agent), config.settings)
         check = simulate(agent, config.settings, n_rounds=n_rounds, **words).estimate
     seconds = time.perf_counter() - began
     return LeagueRow(entrant.name, entrant.origin, entrant.seed, score, check, seconds)
@@ -255,7 +279,7 @@ def _alarms(
 ) -> list[str]:
     """What no honest run shows: a cross-check far from its exact value, more than the optimum."""
     ceiling = bounds.optimum
-    is_blind = settings.channel is None
+    is_blind = settings.channel is None and settings.shoe is None
     if ceiling is None and settings.objective == "profit" and not edges and is_blind:
         ceiling = Fraction(
             0
@@ -284,8 +308,8 @@ def _provenance(
 ) -> Provenance:
     return Provenance(
         **circumstances(command or "niulab.evaluation.benchmark(config)", date),
-        rules=config.settings.rules.name,
-        rules_hash=config.settings.rules.rules_hash,
+        rules=config.settings.rules_name,
+        rules_hash=config.settings.rules_hash,
         task=config.task,
         seed=config.seed,
         rounds=config.rounds,

@@ -28,7 +28,7 @@ from pydantic_core import ErrorDetails
 
 from niulab.agents.registry import make_agent
 from niulab.engine.rules.toml import parse_toml, read_text
-from niulab.envs.presets import PRESETS
+from niulab.envs.presets import full_id
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.errors import CheckpointError, ConfigError, nearest
 
@@ -158,9 +158,10 @@ def parse_benchmark(tree: Mapping[str, Any], *, origin: str = "benchmark") -> Be
     if mistakes or settings is None:
         lines = "\n".join(f"  - {mistake}" for mistake in mistakes)
         raise ConfigError(f"{origin} is no benchmark:\n{lines}")
+    task = full_id(values["task"])
     return BenchmarkConfig(
-        title=values.get("title", f"League of {values['task']}"),
-        task=values["task"],
+        title=values.get("title", f"League of {task}"),
+        task=task,
         settings=settings,
         agents=tuple(values["agents"]),
         train=rows,
@@ -175,8 +176,10 @@ def _read_settings(values: Mapping[str, Any], mistakes: list[str]) -> EnvSetting
     task = values.get("task")
     if task is None:
         return None
-    if task not in PRESETS:
-        mistakes.append(f"task: no environment '{task}'{nearest(task, PRESETS)}")
+    try:
+        task = full_id(task)
+    except ConfigError as error:
+        mistakes.append(f"task: {error}")
         return None
     try:
         return make_settings(task, **values.get("env", {}))

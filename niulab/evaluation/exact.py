@@ -24,6 +24,7 @@ from niulab.evaluation.asking import (
     asked_actions,
     asked_weights,
     why_hands_simulated,
+    why_memory_simulated,
 )
 from niulab.evaluation.score import ArrangementScore, Bounds, RankRegret
 from niulab.solvers.hand_values import HandValues, hand_values
@@ -69,7 +70,7 @@ def evaluate_arrangement(
     ``simulate`` then gives an interval.
     """
     rules = settings.rules
-    reason = _why_not_finite(settings)
+    reason = _why_not_finite(settings) or why_memory_simulated(agent)
     words: dict[str, Any] = {"agent": agent.name, "task": task}
     if reason is None and rules.arrangement != "as_set":
         free = best_weights(hand_values(rules, settings.slip).table)
@@ -88,7 +89,7 @@ def evaluate_arrangement(
 
 def why_simulated(agent: Agent, settings: EnvSettings) -> str | None:
     """Why a policy that sets hands has no exact score, or None if it has one."""
-    reason = _why_not_finite(settings)
+    reason = _why_not_finite(settings) or why_memory_simulated(agent)
     if (
         reason is not None
         or isinstance(agent, StochasticAgent)

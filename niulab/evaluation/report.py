@@ -50,9 +50,9 @@ def write_report(league: League, folder: Path, *, stem: str = "league") -> Repor
 
 def league_html(league: League) -> str:
     """One page with tables and pictures inside: no scripts, no links, readable offline."""
-    floor = league.bounds.floor
+    floor, ceiling = league.bounds.floor, league.bounds.ceiling
     pictures = [
-        ("League", league_bars(league), f"Value of each agent between {floor} and the optimum"),
+        ("League", league_bars(league), f"Value of each agent between {floor} and the {ceiling}"),
         ("Regret by rank", regret_by_rank(league), "Regret of each agent by rank, log scale"),
         (
             "Learning",

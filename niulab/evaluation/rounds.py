@@ -23,6 +23,7 @@ from niulab.evaluation.asking import (
     asked_weights,
     probabilities_of,
     why_hands_simulated,
+    why_memory_simulated,
 )
 from niulab.evaluation.exact import SETTING_IS_FREE
 from niulab.evaluation.score import Bounds, RoundScore
@@ -94,11 +95,13 @@ def why_round_simulated(agent: Agent, settings: EnvSettings) -> str | None:
     """Why a policy that bets has no exact score, or None if it has one."""
     if settings.channel is not None:
         return "the bet depends on what a channel shows"
+    if settings.sheets is not None:
+        return "the sheet is drawn anew for every round"
     if settings.n_rounds != 1 or settings.bankroll_cents is not None:
         return "values of whole sessions are simulated in this version"
     if settings.can_leave:
         return "a player who may leave before the bet is simulated in this version"
-    reason = why_hands_simulated(settings)
+    reason = why_hands_simulated(settings) or why_memory_simulated(agent)
     if reason is not None or isinstance(agent, StochasticAgent):
         return reason
     return _find_dependence(agent, settings)

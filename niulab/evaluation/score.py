@@ -43,14 +43,17 @@ class Bounds:
     """What the worst sensible and the best possible play are worth: uniform play and the optimum.
 
     In the unit of the task, per episode: Fractions of one round, floats (exact up to rounding) of
-    sessions, None where no exact figure is known. gap: proven most by which the optimum may be off.
-    floor: what ``random`` is the value of; where a look comes first, the best blind slip.
+    sessions, None where no exact figure is known. gap: proven most by which the optimum may be off;
+    along a shoe, whose optimum is simulated, the half-width of its interval. floor: what ``random``
+    is the value of; where a look comes first, the best blind slip. ceiling: what ``optimum`` is,
+    where it is only a bound from above.
     """
 
     random: Number | None
     optimum: Number | None
     gap: float = 0.0
     floor: str = "uniform play"
+    ceiling: str = "optimum"
 
     def normalize(self, value: Number) -> Number | None:
         """0 at the floor, 1 at the optimum, unclipped; None where the two do not differ."""
@@ -59,13 +62,14 @@ class Bounds:
         return (value - self.random) / (self.optimum - self.random)
 
     def to_dict(self) -> dict[str, Any]:
-        """Both bounds, ready for JSON; ``gap`` where the optimum has one, ``floor`` if unusual."""
+        """Both bounds, ready for JSON; with a gap, floor and ceiling where they are unusual."""
         record: dict[str, Any] = {
             "random": None if self.random is None else _exact(self.random),
             "optimum": None if self.optimum is None else _exact(self.optimum),
         }
         record |= {"gap": self.gap} if self.gap else {}
-        return record | ({"floor": self.floor} if self.floor != Bounds.floor else {})
+        record |= {"floor": self.floor} if self.floor != Bounds.floor else {}
+        return record | ({"ceiling": self.ceiling} if self.ceiling != Bounds.ceiling else {})
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.agents.base import Actions, Agent, as_actions
+from niulab.agents.base import Agent
 from niulab.envs.settings import EnvSettings
 from niulab.envs.vector import NiuNiuVectorEnv
 from niulab.errors import ConfigError
+from niulab.evaluation.answers import AnswerReader
 from niulab.evaluation.score import UNITS, Bounds, SimulatedScore
 from niulab.evaluation.statistics import mean_interval
 from niulab.seeding import generator, stream_seed
@@ -62,8 +63,8 @@ def simulate(
     return SimulatedScore(
         agent=agent.name,
         task=task,
-        rules=settings.rules.name,
-        rules_hash=settings.rules.rules_hash,
+        rules=settings.rules_name,
+        rules_hash=settings.rules_hash,
         estimate=mean_interval(returns, level=level),
         seed=seed,
         n_illegal=play.n_illegal,
@@ -80,6 +81,7 @@ class _Player:
     def __init__(self, agent: Agent, settings: EnvSettings) -> None:
         self.agent = agent
         self.settings = settings
+        self._reader = AnswerReader(settings)
         self.ends: Counter[str] = Counter()
         self.n_illegal = 0
 
@@ -92,7 +94,7 @@ class _Player:
         for _ in range(_MOST_STEPS):
             masks = env.action_masks()
             answer, memory = self.agent.act(observations, masks, infos, memory, rng)
-            actions, is_illegal = _legal(as_actions(answer, n, self.agent.name), masks)
+            actions, is_illegal = self._reader.moves(answer, masks, self.agent.name)
             self.n_illegal += int(np.count_nonzero(is_illegal & is_playing))
             observations, rewards, terminated, truncated, infos = env.step(actions)
             returns[is_playing] += rewards[is_playing]
@@ -105,11 +107,3 @@ class _Player:
         raise ConfigError(
             f"an episode lasts longer than {_MOST_STEPS} steps: give the task n_rounds, a deadline"
         )
-
-
-def _legal(actions: Actions, masks: NDArray[np.bool_]) -> tuple[Actions, NDArray[np.bool_]]:
-    """Actions with illegal ones replaced by action 0, the environment's rule, and which were."""
-    is_known = (actions >= 0) & (actions < masks.shape[1])
-    known = np.where(is_known, actions, 0)
-    is_legal = is_known & masks[np.arange(len(actions)), known]
-    return np.where(is_legal, known, 0), ~is_legal

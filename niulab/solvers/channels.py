@@ -30,7 +30,15 @@ from niulab.solvers.information import Position, card_class, law_given_card
 from niulab.solvers.joint_law import joint_law
 from niulab.solvers.values import slip_values
 
-__all__ = ["NOTHING", "Channel", "SignalValues", "Signals", "signal_values"]
+__all__ = [
+    "NOTHING",
+    "Channel",
+    "SignalMixture",
+    "SignalValues",
+    "Signals",
+    "signal_mixtures",
+    "signal_values",
+]
 
 NOTHING = "nothing"
 """The name of the last signal: no value was shown."""
@@ -203,31 +211,54 @@ class SignalValues:
         return sum((chance * max(nets) for chance, nets in pairs), Fraction(0))
 
 
+@dataclass(frozen=True)
+class SignalMixture:
+    """What a signal says of the card looked at: with probability ``share`` it is one of ``cards``,
+    else nothing is known of it; ``cards`` is None and ``share`` 0 where nothing is shown.
+
+    chance: probability of the signal. All exact.
+    """
+
+    name: str
+    chance: Fraction
+    cards: tuple[int, ...] | None
+    share: Fraction
+
+
+def signal_mixtures(rules: RuleSet, channel: Channel) -> tuple[SignalMixture, ...]:
+    """The signals of a channel, in the order of ``Signals``."""
+    copies, values = rules.deck.composition, channel.values(rules)
+    sees, noise = _exact(channel.see_rate), _exact(channel.noise)
+    found = []
+    for name, ids in values.items():
+        own = (1 - noise) * Fraction(sum(copies[card] for card in ids), sum(copies))
+        other = noise / len(values)
+        found.append(SignalMixture(name, sees * (own + other), ids, own / (own + other)))
+    return (*found, SignalMixture(NOTHING, 1 - sees, None, Fraction(0)))
+
+
 def signal_values(rules: RuleSet, channel: Channel, slips: Sequence[Slip]) -> SignalValues:
     """Exact values of slips by signal, both hands set best.
 
     A third of a second for each value of the channel the first time, more for a dealer's card where
     a box pays on the player's five cards (``law_given_card``).
     """
-    copies, values = rules.deck.composition, channel.values(rules)
-    sees, noise = _exact(channel.see_rate), _exact(channel.noise)
     slips = tuple(slips)
     blind, blind_wins = _worth(rules, None, channel.position, slips)
     chances, nets, wins = [], [], []
-    for ids in values.values():
-        own = (1 - noise) * Fraction(sum(copies[card] for card in ids), sum(copies))
-        other = noise / len(values)
-        share = own / (own + other)  # that the value shown is the card's own
-        own_nets, own_wins = _worth(rules, ids, channel.position, slips)
-        chances.append(sees * (own + other))
+    mixtures = signal_mixtures(rules, channel)
+    for mixture in mixtures:
+        share = mixture.share
+        own_nets, own_wins = _worth(rules, mixture.cards, channel.position, slips)
+        chances.append(mixture.chance)
         pairs = zip(own_nets, blind, strict=True)
         nets.append(tuple(share * mine + (1 - share) * mean for mine, mean in pairs))
         wins.append(share * own_wins + (1 - share) * blind_wins)
     return SignalValues(
-        names=(*values, NOTHING),
-        chances=(*chances, 1 - sees),
-        nets_cents=(*nets, blind),
-        wins=(*wins, blind_wins),
+        names=tuple(mixture.name for mixture in mixtures),
+        chances=tuple(chances),
+        nets_cents=tuple(nets),
+        wins=tuple(wins),
         blind_cents=blind,
     )
 

@@ -19,7 +19,15 @@ from niulab.engine.settlement import Outcome
 from niulab.engine.wagers import Slip, verify_slip
 from niulab.solvers.joint_law import Cell, JointLaw, joint_law
 
-__all__ = ["BoxValues", "SlipValues", "bonus_ev", "box_values", "player_edges", "slip_values"]
+__all__ = [
+    "BoxValues",
+    "SlipValues",
+    "bonus_ev",
+    "box_values",
+    "edges_of_all",
+    "player_edges",
+    "slip_values",
+]
 
 
 @dataclass(frozen=True)
@@ -116,6 +124,12 @@ def player_edges(rules: RuleSet, law: JointLaw | None = None) -> list[str]:
         for box, v in box_values(rules, law).items()
         if v.ev > 0
     ]
+
+
+def edges_of_all(sheets: Iterable[RuleSet]) -> list[str]:
+    """``player_edges`` of several sheets, those of one game once."""
+    once = {rules.rules_hash: rules for rules in sheets}
+    return [line for rules in once.values() for line in player_edges(rules)]
 
 
 def _may_favor_player(rules: RuleSet, box: str) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
@@ -21,16 +22,16 @@ from stable_baselines3.common.callbacks import BaseCallback
 from niulab.agents.models.card import ModelCard
 from niulab.agents.models.file import save_model
 from niulab.agents.models.sb3 import agent_of
-from niulab.errors import ConfigError
+from niulab.errors import ConfigError, OutOfBudgetError
 from niulab.evaluation.benchmark import score_agent
-from niulab.evaluation.score import Score
+from niulab.evaluation.score import ArrangementScore, Score
 from niulab.training.algorithms import apply_schedules
-from niulab.training.checkpoint import prune_checkpoints, write_checkpoint
 from niulab.training.config import TrainConfig
-from niulab.training.progress import ProgressBar
-from niulab.training.run_folder import RunFolder, package_versions
+from niulab.training.runs.checkpoint import prune_checkpoints, write_checkpoint
+from niulab.training.runs.progress import ProgressBar
+from niulab.training.runs.run_folder import RunFolder, package_versions
+from niulab.training.runs.tracking import Tracker
 from niulab.training.sb3_vec import Sb3Vec
-from niulab.training.tracking import Tracker
 
 __all__ = ["Clock", "RunCallback", "breakdown", "due_multiples", "verify_finite"]
 
@@ -72,6 +73,8 @@ class RunCallback(BaseCallback):
         tracker: Tracker,
         env: Sb3Vec,
         bar: ProgressBar,
+        *,
+        max_cpu_seconds: float | None = None,
     ) -> None:
         super().__init__()
         self.config = config
@@ -81,8 +84,10 @@ class RunCallback(BaseCallback):
         self._tracker = tracker
         self._env = env
         self._bar = bar
+        self._max_cpu_seconds = max_cpu_seconds
         self._boundary = 0
         self._best: float | None = None
+        self._played = np.zeros(config.settings.n_actions, dtype=np.int64)
 
     def resume(self, step: int, notes: Mapping[str, Any]) -> None:
         """Go on from a checkpoint's step and notes."""
@@ -99,9 +104,13 @@ class RunCallback(BaseCallback):
     def _on_rollout_start(self) -> None:
         if self.model.num_timesteps > self._boundary:
             self._at_boundary(is_last=False)
+            self._verify_budget()
 
     def _on_step(self) -> bool:
         self._bar.advance_to(self.model.num_timesteps)
+        actions = self.locals.get("actions")  # imitation plays none
+        if actions is not None and actions.ndim == 1:  # numbers of actions, not stakes
+            self._played += np.bincount(actions, minlength=len(self._played))
         return True
 
     def _on_rollout_end(self) -> None:
@@ -129,9 +138,24 @@ class RunCallback(BaseCallback):
         if must_save:
             self._save(step)
 
+    def _verify_budget(self) -> None:
+        if self._max_cpu_seconds is None:
+            return
+        self.clock.stop()
+        self.clock.go()
+        if self.clock.cpu_seconds > self._max_cpu_seconds:
+            raise OutOfBudgetError(
+                f"stopped at step {self._boundary:,} of {self.config.total_steps:,} after "
+                f"{self.clock.cpu_seconds:,.1f} cpu seconds of learning, more than the "
+                f"{self._max_cpu_seconds:g} it was given: give it more, or fewer steps"
+            )
+
     def _log(self) -> None:
         model: Any = self.model
         model.dump_logs()
+        if self._played.any():
+            self._tracker.actions(self._played, model.num_timesteps)
+            self._played[:] = 0
 
     def _evaluate(self, step: int, due: list[int]) -> None:
         """Score the policy, note it everywhere, and keep the model if none was better."""
@@ -158,6 +182,9 @@ class RunCallback(BaseCallback):
         )
         optimum = score.bounds.optimum
         line = {} if optimum is None else {"value_of_optimum": float(optimum)}
+        if isinstance(score, ArrangementScore):
+            regrets = {rank: float(r.regret) for rank, r in score.regret_by_rank.items()}
+            self._tracker.ranks(regrets, step)
         self._tracker.scores(record | line, step)
         merit = (
             record["value"] if record["normalized_score"] is None else record["normalized_score"]
@@ -200,6 +227,7 @@ class RunCallback(BaseCallback):
             seed=self.config.seed,
             steps=self.model.num_timesteps,
             scores=record,
+            config=self.config.to_json(),
             versions=package_versions(),
         )
         save_model(folder, card, self.model.policy.state_dict())

@@ -6,8 +6,8 @@ seed        = 0                     # the one seed: of cards, weights, explorati
 total_steps = 400_000               # planned environment steps; schedules end there
 n_envs      = 2048                  # rows played at once
 [env]                               # keywords of the environment
-[network]                           # kind = "cards" or "mlp", and its widths
-[algorithm]                         # name = "ppo", "a2c", "maskable_ppo" or "dqn", and SB3's words
+[network]                           # kind = "cards", "mlp" or "lstm", and its widths
+[algorithm]                         # name, as "ppo", and SB3's words (``algorithm_config``)
 [evaluation]                        # every, in environment steps
 [checkpoint]                        # every, keep, replay_buffer
 [logging]                           # every
@@ -18,99 +18,40 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from math import isqrt
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 
-from niulab.agents.models.card import CardNetwork, MlpNetwork, verify_network
+from niulab.agents.models.card import NETWORKS, Network, verify_network
 from niulab.engine.rules.toml import overridden
-from niulab.envs.presets import PRESETS
+from niulab.envs.presets import full_id
 from niulab.envs.settings import EnvSettings, make_settings
-from niulab.errors import ConfigError, nearest
+from niulab.errors import ConfigError
 from niulab.evaluation.config import explained, find_config, read_tree
-from niulab.training.schedules import Schedule, Scheduled, constant
+from niulab.training.algorithm_config import ALGORITHMS, AlgorithmConfig, mistaken_sizes
+from niulab.training.schedules import Schedule
 
 __all__ = [
-    "A2c",
-    "AlgorithmConfig",
-    "Dqn",
-    "MaskablePpo",
-    "Ppo",
     "TrainConfig",
     "parse_train",
     "read_train",
 ]
-
-Share = Annotated[float, Field(ge=0, le=1)]
-NonNegative = Annotated[float, Field(ge=0)]
-Positive = Annotated[float, Field(gt=0)]
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class _ActorCritic(_Strict):
-    """Words that PPO, A2C and MaskablePPO share, with SB3's names."""
-
-    n_steps: Annotated[int, Field(ge=1, le=1 << 16)] = 16
-    learning_rate: Scheduled = constant(3e-4)
-    ent_coef: Scheduled = constant(0.0)
-    gamma: Share = 1.0
-    gae_lambda: Share = 0.95
-    vf_coef: NonNegative = 0.5
-    max_grad_norm: Positive = 0.5
-    normalize_advantage: bool = True
-    adam_eps: Positive = 1e-5
-
-
-class _Clipped(_ActorCritic):
-    batch_size: Annotated[int, Field(ge=2)] = 1024
-    n_epochs: PositiveInt = 4
-    clip_range: Positive = 0.2
-    target_kl: Positive | None = None
-
-
-class Ppo(_Clipped):
-    """SB3's PPO."""
-
-    name: Literal["ppo"] = "ppo"
-
-
-class MaskablePpo(_Clipped):
-    """sb3-contrib's PPO that takes the mask of legal actions."""
-
-    name: Literal["maskable_ppo"] = "maskable_ppo"
-
-
-class A2c(_ActorCritic):
-    """SB3's A2C, with Adam."""
-
-    name: Literal["a2c"] = "a2c"
-
-
-class Dqn(_Strict):
-    """SB3's DQN; ``exploration`` is the share of random actions."""
-
-    name: Literal["dqn"] = "dqn"
-    learning_rate: Scheduled = constant(1e-4)
-    exploration: Scheduled = constant(0.1)
-    buffer_size: PositiveInt = 100_000
-    learning_starts: Annotated[int, Field(ge=0)] = 1_000
-    batch_size: Annotated[int, Field(ge=2)] = 256
-    tau: Share = 1.0
-    gamma: Share = 1.0
-    train_freq: PositiveInt = 4
-    gradient_steps: PositiveInt = 1
-    target_update_interval: PositiveInt = 10_000
-    max_grad_norm: Positive = 10.0
-    adam_eps: Positive = 1e-8
-
-
-AlgorithmConfig = Ppo | MaskablePpo | A2c | Dqn
 _Algorithm = Annotated[AlgorithmConfig, Field(discriminator="name")]
 
 
@@ -139,14 +80,14 @@ class TrainConfig(_Strict):
     """A checked training run; all frequencies are in environment steps."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
-    task: str = "niulab/Arrange-v0"
+    task: Annotated[str, AfterValidator(full_id)] = "niulab/Arrange-v0"
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     total_steps: Annotated[int, Field(ge=1, le=10**12)]
     n_envs: Annotated[int, Field(ge=1, le=1 << 16)] = 1
     threads: Annotated[int, Field(ge=1, le=256)] = 1
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:[0-9]+)?)$")] = "cpu"
     env: dict[str, Any] = Field(default_factory=dict)
-    network: Annotated[CardNetwork | MlpNetwork, Field(discriminator="kind")]
+    network: Annotated[Network, Field(discriminator="kind")]
     algorithm: _Algorithm
     evaluation: _Evaluation = _Evaluation()
     checkpoint: _Checkpoint = _Checkpoint()
@@ -160,9 +101,7 @@ class TrainConfig(_Strict):
     @property
     def rollout_steps(self) -> int:
         """Environment steps between two updates; frequencies fall due at such boundaries."""
-        algorithm = self.algorithm
-        n_steps = algorithm.train_freq if isinstance(algorithm, Dqn) else algorithm.n_steps
-        return n_steps * self.n_envs
+        return self.algorithm.steps_between_updates * self.n_envs
 
     def to_json(self) -> dict[str, Any]:
         """The whole config, defaults written out, as JSON can hold it."""
@@ -200,9 +139,14 @@ def parse_train(tree: Mapping[str, Any], *, origin: str = "config") -> TrainConf
     mistakes += _mistaken_batches(tree)
     if config is not None and settings is not None:
         try:
-            verify_network(config.network, settings)
+            verify_network(config.network, settings, config.algorithm.name)
         except ConfigError as error:
             mistakes.append(f"network: {error}")
+        if config.algorithm.name == "imitation" and (settings.bets or settings.sees_dealer):
+            mistakes.append(
+                "algorithm: 'imitation' copies the oracle's settings of a hand at a fixed slip and "
+                "needs a task of nothing else: write task = 'niulab/Arrange-v0'"
+            )
         if settings.mask != "info":
             mistakes.append("env: training takes masks from infos: leave out mask = 'observation'")
     if mistakes or config is None:
@@ -215,9 +159,10 @@ def _read_settings(tree: Mapping[str, Any], mistakes: list[str]) -> EnvSettings 
     task, keywords = tree.get("task", "niulab/Arrange-v0"), tree.get("env", {})
     if not isinstance(task, str) or not isinstance(keywords, Mapping):
         return None  # said already
-    if task not in PRESETS:
-        mistakes.append(f"task: no environment '{task}'{nearest(task, PRESETS)}")
-        return None
+    try:
+        task = full_id(task)
+    except ConfigError:
+        return None  # said already
     try:
         return make_settings(task, **keywords)
     except ConfigError as error:
@@ -227,35 +172,12 @@ def _read_settings(tree: Mapping[str, Any], mistakes: list[str]) -> EnvSettings 
 
 
 def _mistaken_batches(tree: Mapping[str, Any]) -> Iterator[str]:
-    """Sizes that are right on their own and do not go together."""
     try:
         algorithm: AlgorithmConfig = TypeAdapter(_Algorithm).validate_python(tree.get("algorithm"))
         n_envs: int = TypeAdapter(PositiveInt).validate_python(tree.get("n_envs", 1))
     except ValidationError:
         return
-    if isinstance(algorithm, Dqn):
-        if algorithm.buffer_size < n_envs:
-            yield (
-                f"algorithm.buffer_size = {algorithm.buffer_size} holds less than one step of "
-                f"{n_envs} rows: write at least {n_envs}"
-            )
-        if algorithm.target_update_interval < n_envs:
-            yield (
-                f"algorithm.target_update_interval = {algorithm.target_update_interval} is below "
-                f"one step of {n_envs} rows: write at least {n_envs}"
-            )
-        return
-    rollout = algorithm.n_steps * n_envs
-    if rollout < 2:
-        yield "n_envs x algorithm.n_steps is 1 step: a rollout needs at least 2"
-    elif isinstance(algorithm, _Clipped) and rollout % algorithm.batch_size:
-        low = [size for size in range(1, isqrt(rollout) + 1) if rollout % size == 0]
-        sizes = sorted({*low, *(rollout // size for size in low)} - {1})
-        near = sorted(sizes, key=lambda size: abs(size - algorithm.batch_size))[:2]
-        yield (
-            f"algorithm.batch_size = {algorithm.batch_size} does not divide the rollout of "
-            f"{rollout} steps (n_envs x n_steps): write {' or '.join(map(str, sorted(near)))}"
-        )
+    yield from mistaken_sizes(algorithm, n_envs)
 
 
 def _explain(item: ErrorDetails) -> str:
@@ -268,7 +190,7 @@ def _explain(item: ErrorDetails) -> str:
     where = ".".join(place)
     if item["type"] in {"union_tag_invalid", "union_tag_not_found"}:
         key = "kind" if place[0] == "network" else "name"
-        tags = ("cards", "mlp") if key == "kind" else ("ppo", "a2c", "maskable_ppo", "dqn")
+        tags = NETWORKS if key == "kind" else ALGORITHMS
         given = item["input"].get(key) if isinstance(item["input"], Mapping) else item["input"]
         return f"{where}.{key} is one of {', '.join(tags)}, got {reprlib.repr(given)}"
     known = tuple(Schedule.model_fields if len(place) > 2 else model.model_fields)
@@ -276,12 +198,8 @@ def _explain(item: ErrorDetails) -> str:
 
 
 _MODELS: dict[str, type[BaseModel]] = {
-    "cards": CardNetwork,
-    "mlp": MlpNetwork,
-    "ppo": Ppo,
-    "a2c": A2c,
-    "maskable_ppo": MaskablePpo,
-    "dqn": Dqn,
+    **NETWORKS,
+    **ALGORITHMS,
     "evaluation": _Evaluation,
     "checkpoint": _Checkpoint,
     "logging": _Logging,

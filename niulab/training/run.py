@@ -18,12 +18,12 @@ from niulab.evaluation.benchmark import score_agent
 from niulab.evaluation.score import Score
 from niulab.training.algorithms import make_model
 from niulab.training.callbacks import RunCallback, breakdown
-from niulab.training.checkpoint import find_checkpoint, kept_generators, restore
 from niulab.training.config import TrainConfig
-from niulab.training.progress import ProgressBar
-from niulab.training.run_folder import RunFolder, default_folder
+from niulab.training.runs.checkpoint import find_checkpoint, kept_generators, restore
+from niulab.training.runs.progress import ProgressBar
+from niulab.training.runs.run_folder import RunFolder, default_folder
+from niulab.training.runs.tracking import Tracker
 from niulab.training.sb3_vec import make_sb3_vec
-from niulab.training.tracking import Tracker
 
 __all__ = ["RunResult", "train"]
 
@@ -52,13 +52,15 @@ def train(
     resume: bool = False,
     progress: bool = True,
     command: str = "",
+    max_cpu_seconds: float | None = None,
 ) -> RunResult:
     """Train as a config says, in ``run_dir`` (default ``runs/<name>-<seed>``).
 
     With ``resume`` the run in that folder goes on from its last checkpoint (or begins again, if it
     has none), bit for bit as if it had never stopped; a finished run is only read. The caller's
     global generators and torch's thread count are given back as they were. Raises ConfigError for
-    a folder in use or a run that broke down, CheckpointError for one that cannot be resumed.
+    a folder in use or a run that broke down, CheckpointError for one that cannot be resumed,
+    OutOfBudgetError at the first rollout boundary after ``max_cpu_seconds`` of learning.
     """
     folder = RunFolder(run_dir or default_folder(config))
     if resume:
@@ -68,11 +70,24 @@ def train(
     else:
         folder.verify_new()
     with kept_generators(), _threads(config.threads):
-        return _run(folder, config, resume=resume, progress=progress, command=command)
+        return _run(
+            folder,
+            config,
+            resume=resume,
+            progress=progress,
+            command=command,
+            max_cpu_seconds=max_cpu_seconds,
+        )
 
 
 def _run(
-    folder: RunFolder, config: TrainConfig, *, resume: bool, progress: bool, command: str
+    folder: RunFolder,
+    config: TrainConfig,
+    *,
+    resume: bool,
+    progress: bool,
+    command: str,
+    max_cpu_seconds: float | None,
 ) -> RunResult:
     env = make_sb3_vec(config.n_envs, config.settings)
     model = make_model(config, env)
@@ -82,14 +97,16 @@ def _run(
         notes = restore(checkpoint, model, env)
         step = model.num_timesteps
     if resume:
-        folder.add_leg(step, command)
+        folder.add_leg(step, config, command)
         folder.drop_evaluations_after(step)
     else:
         folder.create(config, command)
     tracker = Tracker(folder.events, resumed_at=step if resume else None)
     try:
         with ProgressBar(config.name, config.total_steps, is_wanted=progress) as bar:
-            callback = RunCallback(config, folder, tracker, env, bar)
+            callback = RunCallback(
+                config, folder, tracker, env, bar, max_cpu_seconds=max_cpu_seconds
+            )
             if notes is not None:
                 callback.resume(step, notes)
             model.set_logger(tracker.logger())

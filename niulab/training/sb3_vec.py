@@ -121,7 +121,7 @@ class Sb3Vec(VecEnv):
             )
         self.env = env
         self.last_infos: dict[str, Any] = {}
-        self._actions: NDArray[Any] = np.zeros(env.num_envs, dtype=np.int64)
+        self._actions: NDArray[Any] = np.empty(0)
         self._returns = np.zeros(env.num_envs)
         self._lengths = np.zeros(env.num_envs, dtype=np.int64)
         self._began = time.perf_counter()

@@ -168,3 +168,11 @@ def test_wrong_words(run, words, part):
     assert result.stdout == ""
     assert part in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_the_demo_looks_at_its_folder_before_it_solves(refused, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for out in (tmp_path / "file", tmp_path / "file" / "demo"):
+        message = refused("demo", "--out", str(out))
+        assert str(out) in message
+        assert "solving" not in message

@@ -10,7 +10,7 @@ import pytest
 
 from niulab.agents.models.card import CardNetwork, ModelCard
 from niulab.agents.models.file import save_model
-from niulab.agents.models.sb3 import build_policy
+from niulab.agents.models.policies import build_policy
 from niulab.envs.settings import make_settings
 from niulab.solvers.hand_values import hand_values
 
@@ -55,6 +55,12 @@ def test_the_text_shows_the_figures(run):
     shown = run("evaluate", "never-claim", *QUICK).stdout
     for figure in ("exact, argmax", "errors", "2,598,960 hands", "optimum", "-0.0250000"):
         assert figure in shown
+
+
+def test_a_tasks_short_name_gives_the_same_score(run_json):
+    for env in ("Peek", "niulab/Peek-v0"):
+        score = run_json("evaluate", "optimal", "--env", env)
+        assert (score["task"], score["provenance"]["task"]) == ("niulab/Peek-v0",) * 2
 
 
 def test_a_sheet_that_pays_the_player_is_warned_of(run):

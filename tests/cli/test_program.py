@@ -15,7 +15,19 @@ from niulab import __version__ as niulab_version
 
 NIULAB = [sys.executable, "-m", "niulab"]
 HAND = "KS QH 10D AC 7S"
-COMMANDS = ["rules", "solve", "simulate", "hand", "train", "evaluate", "benchmark", "demo"]
+COMMANDS = [
+    "rules",
+    "solve",
+    "simulate",
+    "hand",
+    "train",
+    "evaluate",
+    "benchmark",
+    "demo",
+    "play",
+    "export",
+    "import",
+]
 
 
 def niulab(*words: str, **options: object) -> subprocess.CompletedProcess[str]:

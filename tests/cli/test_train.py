@@ -103,7 +103,10 @@ LIES = {
     "NaN": (["algorithm.vf_coef=nan"], ["algorithm.vf_coef"]),
     "infinite": (["algorithm.max_grad_norm=inf"], ["algorithm.max_grad_norm"]),
     "batch that does not divide": (["algorithm.batch_size=30"], ["does not divide", "32"]),
-    "no algorithm of ours": (["algorithm.name=ppoo"], ["ppo, a2c, maskable_ppo, dqn"]),
+    "no algorithm of ours": (
+        ["algorithm.name=ppoo"],
+        ["ppo, a2c, maskable_ppo, recurrent_ppo, dqn"],
+    ),
     "no value": (["total_steps"], ["'total_steps' sets nothing: write key=value"]),
 }
 

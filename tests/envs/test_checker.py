@@ -24,6 +24,10 @@ VARIANTS = [
 @pytest.mark.parametrize("keywords", VARIANTS, ids=str)
 @pytest.mark.parametrize("env_id", ENV_IDS)
 def test_every_id_passes_gymnasiums_sb3s_and_our_checker(env_id, keywords):
+    if env_id == "niulab/SessionStake-v0" and "mask" in keywords:
+        pytest.skip("continuous stakes have no mask")
+    if env_id == "niulab/Shoe-v0" and "rules" in keywords:
+        keywords = {**keywords, "shoe": None, "n_rounds": 2}  # one of the sheets keeps no shoe
     check_env(gymnasium.make(env_id, render_mode="ansi", **keywords).unwrapped)
     check_env_of_sb3(gymnasium.make(env_id, **keywords))
     check_environment(gymnasium.make(env_id, **keywords), n_steps=30)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rows import moves
 
 from niulab.engine.shoe import deal_round
 from niulab.envs.registration import ENV_IDS
@@ -24,7 +25,7 @@ def trace(env, n_steps, seed=None):
     lines = []
     env.reset(seed=seed)
     for step in range(n_steps):
-        _, reward, terminated, _, info = env.step(step % 10)
+        _, reward, terminated, _, info = env.step(moves(env.action_space, step % 10))
         bankroll, end = info["bankroll_cents"], info.get("end", "-")
         dealer = info["settlement"]["dealer_cards"].tolist() if "settlement" in info else []
         hand = [*env.get_state()["state"]["hand"]]

@@ -4,30 +4,24 @@ The betting tasks are solved by a finite-horizon programme over all bankrolls, w
 nets makes exact; it is written here apart from the package, on the law of a round alone.
 """
 
-import json
 from functools import cache
 from math import gcd, sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
+from worth import WORTH, published
 
 from niulab.agents.baselines import FirstFoundBaseAgent, GreedyPairAgent
-from niulab.engine.cards import RANKS
 from niulab.engine.ranking import ranker
 from niulab.engine.settlement import settle
 from niulab.engine.wagers import exposure_cents
 from niulab.envs.settings import make_settings
-from niulab.evaluation.edges.peek import peek_bounds
+from niulab.envs.stakes.mapping import StakeMap
 from niulab.solvers.hand_values import hand_values
-from niulab.solvers.information import law_given_card
 from niulab.solvers.joint_law import joint_law
 from niulab.solvers.matchups import matchups
 from niulab.solvers.policy_law import policy_law, uniform_weights
-from niulab.solvers.values import slip_values
-
-DOCS = Path(__file__).parents[2] / "docs" / "environments"
-WORTH = 0.1
+from niulab.solvers.values import box_values, slip_values
 
 
 @cache
@@ -151,10 +145,48 @@ class Programme:
         return rules | {"bold play": self.bold(), "just enough": self.just_enough()}
 
 
-def published(page, *numbers):
-    text = (DOCS / page).read_text(encoding="utf-8")
-    missing = [number for number in numbers if number not in text]
-    assert missing == [], f"{page} does not give {missing}"
+class StakeProgramme(Programme):
+    """The same over all slips of the chip grid, with uniform play over vectors."""
+
+    def uniform(self):
+        shares = StakeMap(self.settings).shares(self.bankrolls).T
+        return self.value(lambda values: np.where(shares > 0, shares * values, 0).sum(0))[0]
+
+    def flats(self):
+        """Each slip as long as it can be placed, then the least; each with values of its own."""
+        size, at = len(self.bankrolls), np.arange(len(self.bankrolls))
+
+        def mean(law, after):
+            known = np.append(after, 1.0)
+            places = [np.clip(at + net // self.step, -1, size) for net in law]
+            return sum(p * known[place] for p, place in zip(law.values(), places, strict=True))
+
+        result = []
+        for law, can_place in zip(self.laws, self.can_place, strict=True):
+            after = np.zeros(size)
+            for _ in range(self.settings.n_rounds):
+                bet = np.where(can_place, mean(law, after), mean(self.laws[0], after))
+                after = np.where(self.can_place[0], bet, 0.0)
+            result.append(after[self.settings.bankroll_cents // self.step])
+        return result
+
+    def simple_rules(self):
+        flats = dict(zip(map(str, self.settings.menu), self.flats(), strict=True))
+        rules = {f"flat {slip}": value for slip, value in flats.items()}
+        return rules | {"bold play": self.bold(), "just enough": self.just_enough()}
+
+    def n_reachable(self):
+        reached = self.bankrolls == self.settings.bankroll_cents
+        total = 0
+        for _ in range(self.settings.n_rounds):
+            total += np.count_nonzero(reached)
+            after = np.zeros_like(reached)
+            for can_place, law in zip(self.can_place, self.laws, strict=True):
+                for net in law:
+                    place = np.flatnonzero(reached & can_place) + net // self.step
+                    after[place[place < len(after)]] = True
+            reached = after & self.can_place[0]
+        return int(total)
 
 
 def test_session_is_a_decision():
@@ -168,6 +200,25 @@ def test_session_is_a_decision():
     flat = max(value for rule, value in simple.items() if rule.startswith("flat"))
     least, bold = simple["flat single=100"], simple["bold play"]
     published("Session.md", *(f"{v:.6f}" for v in (least, uniform, flat, bold, best, optimum)))
+
+
+def test_session_stake_is_a_decision_and_its_hardness_is_published():
+    programme = StakeProgramme("niulab/SessionStake-v0", "best")
+    uniform, simple = programme.uniform(), programme.simple_rules()
+    optimum, gap = programme.first_choice()
+    best = max(simple.values())
+    assert optimum - best > WORTH * (optimum - uniform)
+    assert max(simple, key=simple.get) == "just enough"
+    assert uniform < best
+    flat = max(value for rule, value in simple.items() if rule.startswith("flat"))
+    least, bold = simple["flat single=100"], simple["bold play"]
+    figures = (f"{v:.6f}" for v in (least, uniform, flat, bold, best, optimum))
+    published("SessionStake.md", *figures, f"{(optimum - best) / (optimum - uniform):.3f}")
+    edges = box_values(programme.settings.rules).values()
+    published("SessionStake.md", *(f"{-float(box.ev):.4f}" for box in edges))
+    sd = sqrt(optimum * (1 - optimum))
+    published("SessionStake.md", f"{sd:.3f} / {gap:.4f} = {sd / gap:.0f}")
+    published("SessionStake.md", f"{programme.n_reachable():,}")
 
 
 def test_the_sessions_hardness_is_published():
@@ -199,55 +250,6 @@ def test_table_is_a_sanity_check_for_the_bet_and_a_decision_for_the_hand():
     uniform = float(np.mean(badly_set))
     published("Table.md", *(f"{v:.6f}" for v in (uniform, badly_set[0], best_set[0])))
     assert best_set[0] - badly_set[0] > WORTH * (best_set[0] - uniform)
-
-
-def test_peek_is_worth_a_look_and_the_card_is_the_only_edge():
-    settings = make_settings("niulab/Peek-v0")
-    means, squares = np.empty((13, 10)), np.empty((13, 10))
-    for place, rank in enumerate(RANKS):
-        law = law_given_card(settings.rules, rank)
-        for index, slip in enumerate(settings.menu):
-            cells = [
-                (n, cell.settle(settings.rules, slip).net_cents) for cell, n in law.cells.items()
-            ]
-            means[place, index] = sum(n * net for n, net in cells) / law.n_deals / 100
-            squares[place, index] = sum(n * net * net for n, net in cells) / law.n_deals / 10_000
-    blind = means.mean(axis=0)
-    uniform, simple, optimum = blind.mean(), blind.max(), means.max(axis=1).mean()
-    assert max(blind) < 0  # a sound sheet: no slip is worth its stake without the look
-    assert optimum - simple > WORTH * (optimum - uniform)
-    best, places = means.argmax(axis=1), np.arange(13)
-    assert best.tolist() == [0] * 9 + [9, 8, 8, 8]
-    second, first = np.sort(means, axis=1)[:, -2:].T
-    gaps = first - second
-    sd = sqrt(squares[places, best].mean() - optimum**2)
-    share = (optimum - simple) / (optimum - uniform)
-    published("Peek.md", *(f"{v:.6f}" for v in (uniform, simple, optimum)), f"{share:.3f}")
-    published("Peek.md", *(f"{means[place].max():.4f}" for place in (0, 8, 9, 10, 11, 12)))
-    published("Peek.md", f"{sd:.3f} / {gaps.mean():.4f} = {sd / gaps.mean():.0f}")
-    published("Peek.md", f"{sd:.3f} / {gaps.min():.4f} = {sd / gaps.min():.0f}")
-
-
-@pytest.mark.parametrize(
-    "channel",
-    [
-        {},
-        pytest.param({"shows": "card"}, marks=pytest.mark.long),
-        {"shows": ["A 2 3 4 5", "6 7 8 9", "10 J Q K"]},
-        {"shows": "color"},
-        {"see_rate": 0.5},
-        {"noise": 0.5},
-        {"position": "dealer"},
-    ],
-    ids=str,
-)
-def test_what_other_channels_are_worth_is_published(channel):
-    bounds = peek_bounds(make_settings("niulab/Peek-v0", channel=channel))
-    optimum, over = (f"{float(v):.6f}" for v in (bounds.optimum, bounds.optimum - bounds.random))
-    text = json.dumps(channel)
-    lines = (DOCS / "Peek.md").read_text(encoding="utf-8").splitlines()
-    (line,) = [line for line in lines if line.startswith(f"| `{text}`")]
-    assert line.endswith(f"| {optimum} | {over} |")
 
 
 class Settings:

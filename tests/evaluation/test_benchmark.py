@@ -127,6 +127,12 @@ def test_evaluate_takes_names_tables_functions_and_models(tmp_path):
     assert scores[0].value < evaluate("first-found-base").value
 
 
+def test_evaluate_takes_a_short_name_and_says_the_whole_one():
+    assert evaluate("optimal", "Peek") == evaluate("optimal", "niulab/Peek-v0")
+    with pytest.raises(ConfigError, match="did you mean 'Peek'"):
+        evaluate("optimal", "Peak")
+
+
 def test_evaluate_is_exact_for_one_round_with_a_bet():
     rules = overlay("single-double-super", 'arrangement = "dealer_corrects"\n')
     score = evaluate("least-slip", "niulab/Table-v0", rules=rules, menu=["single=100"])

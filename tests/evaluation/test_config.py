@@ -54,6 +54,11 @@ def test_a_full_file_is_read(tmp_path):
     assert (config.seed, config.rounds, config.level, config.stochastic) == (7, 0, 0.99, True)
 
 
+def test_a_tasks_short_name_makes_the_same_benchmark():
+    short = parse_benchmark(GOOD | {"task": GOOD["task"].removeprefix("niulab/")[:-3]})
+    assert short == parse_benchmark(GOOD)
+
+
 def test_one_error_lists_every_mistake():
     tree = {
         "tittle": "X",

@@ -44,6 +44,7 @@ BOXES = {
     "ngau-ngau-hong-kong": ("single",),
     "six-deck-shoe": (),
     "six-deck-shoe-bonus": ("even", "double", "super", "bonus"),
+    "six-deck-shoe-flush": ("even", "double", "super", "bonus"),
     "bomb-room": (),
 }
 SMALL = """
@@ -105,7 +106,7 @@ def test_readings_are_overlays_of_a_few_lines():
             text = (catalog._VARIANTS / f"{name}.toml").read_text("utf-8")
             game = text.split('"""')[-1].strip().splitlines()
             assert len(game) <= 18, name
-            assert rules.extends == "even-double-super-bonus"
+            assert rules.extends in {"even-double-super-bonus", "six-deck-shoe-bonus"}
 
 
 def test_what_a_shipped_set_changes_is_told_for_overlays_only():

@@ -18,6 +18,24 @@ ALGORITHMS = {
         "exploration": {"start": 1.0, "end": 0.1},
     },
 }
+PPO = ALGORITHMS["ppo"]
+ALGORITHMS |= {
+    "qrdqn": ALGORITHMS["dqn"] | {"name": "qrdqn"},
+    "recurrent_ppo": PPO | {"name": "recurrent_ppo"},
+    "imitation": {"name": "imitation", "n_steps": 4, "batch_size": 32},
+}
+ALGORITHMS |= {
+    name: {
+        "name": name,
+        "train_freq": 4,
+        "batch_size": 16,
+        "buffer_size": 256,
+        "learning_starts": 64,
+        "gradient_steps": 2,
+    }
+    for name in ("sac", "td3")
+}
+LSTM = {"kind": "lstm", "hidden": [8], "lstm_hidden_size": 8}
 SMALL = {
     "kind": "cards",
     "embedding": 8,
@@ -44,6 +62,11 @@ def tiny():
             "evaluation": {"n_rounds": 100},
             "logging": {"every": 64},
         }
+        if algorithm == "recurrent_ppo":  # rounds to remember
+            tree |= {"task": "niulab/Session-v0", "env": {"n_rounds": 3}, "network": LSTM}
+        if algorithm in {"sac", "td3"}:
+            tree |= {"task": "niulab/SessionStake-v0", "env": {"n_rounds": 3}}
+            tree |= {"network": {"kind": "mlp", "hidden": [8]}}
         return parse_train(tree | changes)
 
     return make

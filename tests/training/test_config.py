@@ -55,6 +55,15 @@ def test_what_is_no_learning_rate_is_refused(value):
     assert "algorithm.learning_rate" in text
 
 
+def test_a_tasks_short_name_makes_the_same_config():
+    config = read_train("ppo_arrange")
+    assert read_train("ppo_arrange", task="Arrange") == config
+    assert read_train("ppo_arrange", overrides=["task=Arrange"]).to_toml() == config.to_toml()
+    with pytest.raises(ConfigError) as caught:
+        read_train("ppo_arrange", task="Arange")
+    assert str(caught.value).count("no environment 'Arange'; did you mean 'Arrange'?") == 1
+
+
 def test_a_batch_that_does_not_divide_the_rollout_names_the_nearest_sizes():
     text = mistakes_of(GOOD | {"algorithm": {"name": "ppo", "n_steps": 6, "batch_size": 20}})
     assert "batch_size = 20 does not divide the rollout of 48 steps" in text
@@ -70,9 +79,29 @@ def test_sizes_of_dqn_fit_the_rows():
 
 
 def test_unknown_algorithms_and_networks_name_the_known_ones():
-    text = mistakes_of(GOOD | {"algorithm": {"name": "sac"}, "network": {"kind": "cnn"}})
-    assert "algorithm.name is one of ppo, a2c, maskable_ppo, dqn, got 'sac'" in text
-    assert "network.kind is one of cards, mlp, got 'cnn'" in text
+    text = mistakes_of(GOOD | {"algorithm": {"name": "trpo"}, "network": {"kind": "cnn"}})
+    assert "algorithm.name is one of ppo, a2c, maskable_ppo, recurrent_ppo, dqn, qrdqn" in text
+    assert "got 'trpo'" in text
+    assert "network.kind is one of cards, mlp, lstm, got 'cnn'" in text
+
+
+@pytest.mark.parametrize(
+    ("network", "algorithm", "expected"),
+    [
+        ({"kind": "lstm"}, "ppo", "'ppo' has no network of kind 'lstm': write kind = 'cards' or"),
+        ({"kind": "mlp"}, "recurrent_ppo", "write kind = 'lstm'"),
+        ({"kind": "mlp", "n_quantiles": 5}, "dqn", "n_quantiles is a word of 'qrdqn'"),
+        ({"kind": "lstm", "shared_lstm": True}, "recurrent_ppo", "enable_critic_lstm = false"),
+    ],
+)
+def test_networks_and_algorithms_that_do_not_go_together_are_refused(network, algorithm, expected):
+    assert expected in mistakes_of(GOOD | {"network": network, "algorithm": {"name": algorithm}})
+
+
+def test_imitation_needs_a_task_of_settings_only():
+    words = {"name": "imitation", "n_steps": 2, "batch_size": 16}
+    text = mistakes_of(GOOD | {"task": "niulab/NiuNiu-v0", "algorithm": words})
+    assert "write task = 'niulab/Arrange-v0'" in text
 
 
 def test_a_network_that_sees_no_hand_is_refused():

@@ -8,8 +8,8 @@ from niulab.errors import CheckpointError
 from niulab.training import run as run_room
 from niulab.training import train
 from niulab.training.callbacks import RunCallback
-from niulab.training.checkpoint import find_checkpoint
-from niulab.training.tracking import Tracker
+from niulab.training.runs.checkpoint import find_checkpoint
+from niulab.training.runs.tracking import Tracker
 
 
 class Killed(BaseException):
@@ -64,7 +64,10 @@ def scalars(folder, tag):
     return [(event.step, event.value) for event in events.Scalars(tag)]
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "maskable_ppo", "dqn"])
+@pytest.mark.parametrize(
+    "algorithm",
+    ["ppo", "a2c", "maskable_ppo", "recurrent_ppo", "dqn", "qrdqn", "sac", "td3", "imitation"],
+)
 def test_a_resumed_run_equals_an_uninterrupted_one(
     algorithm, tiny, tmp_path, killed_after, monkeypatch
 ):
@@ -110,6 +113,14 @@ def test_sessions_resume_too(tiny, tmp_path, killed_after, monkeypatch):
     weights = "final/weights.safetensors"
     assert (whole / weights).read_bytes() == (cut / weights).read_bytes()
     assert scores_of(whole) == scores_of(cut)
+
+
+def test_shared_waves_resume_too(tiny, tmp_path, killed_after, monkeypatch):
+    network = {"kind": "mlp", "hidden": [8], "frequencies": 4}  # SB3 names them three times
+    config = tiny(network=network, checkpoint={"every": 64})
+    whole, cut = run_twice(config, tmp_path, killed_after, monkeypatch)
+    weights = "final/weights.safetensors"
+    assert (whole / weights).read_bytes() == (cut / weights).read_bytes()
 
 
 @pytest.fixture

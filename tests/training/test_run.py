@@ -9,7 +9,7 @@ from niulab.errors import ConfigError
 from niulab.evaluation import read_curve
 from niulab.training import read_train, train
 from niulab.training.callbacks import RunCallback, due_multiples
-from niulab.training.checkpoint import _generators
+from niulab.training.runs.checkpoint import _generators
 
 
 def weights_of(folder):

@@ -6,8 +6,10 @@ import torch
 from gymnasium import Wrapper
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import SAC
 from stable_baselines3.common.vec_env import VecEnv
 
+import niulab
 from niulab.envs import NiuNiuEnv, make_settings
 from niulab.envs.vector import NiuNiuVectorEnv
 from niulab.errors import ConfigError
@@ -15,7 +17,10 @@ from niulab.training.sb3_vec import Sb3Vec, make_sb3_vec
 
 ARRANGE = make_settings("niulab/Arrange-v0", encoding="ids")
 NIUNIU = make_settings("niulab/NiuNiu-v0", n_rounds=2)
-TASKS = pytest.mark.parametrize("settings", [ARRANGE, NIUNIU], ids=["arrange", "niuniu"])
+SHOE = make_settings("niulab/Shoe-v0", shoe="cards", n_rounds=3)
+TASKS = pytest.mark.parametrize(
+    "settings", [ARRANGE, NIUNIU, SHOE], ids=["arrange", "niuniu", "shoe"]
+)
 
 
 @TASKS
@@ -204,3 +209,34 @@ def test_maskable_ppo_learns_on_256_rows_and_reports_their_episodes(one_thread):
     assert len(model.ep_info_buffer) == 100
     assert all(1 <= episode["l"] <= 6 for episode in model.ep_info_buffer)
     assert "illegal_action" not in env.last_infos
+
+
+def test_sac_trains_on_continuous_stakes_and_its_policy_is_scored_exactly():
+    settings = make_settings("niulab/SessionStake-v0")
+    env = make_sb3_vec(8, settings)
+    model = SAC(
+        "MlpPolicy", env, policy_kwargs={"net_arch": [16]}, learning_starts=80, batch_size=64,
+        gamma=1.0, seed=0, device="cpu",
+    )  # fmt: skip
+    model.learn(400)
+    assert model.num_timesteps == 400
+    assert model.replay_buffer.actions.shape[2] == 3
+    assert len(model.ep_info_buffer) > 10
+    score = niulab.evaluate(model, "niulab/SessionStake-v0")
+    assert score.is_exact
+    assert score.n_illegal == 0
+    assert score.value <= score.bounds.optimum + score.bounds.gap
+
+
+def test_a_state_of_continuous_stakes_has_the_same_future():
+    settings = make_settings("niulab/SessionStake-v0")
+    env, other = (make_sb3_vec(3, settings) for _ in range(2))
+    env.seed(5)
+    env.reset()
+    actions = np.random.default_rng(0).uniform(-1, 1, (12, 3, 3)).astype(np.float32)
+    for one in actions[:5]:
+        env.step(one)
+    other.set_state(json.loads(json.dumps(env.get_state())))
+    for one in actions[5:]:
+        for ours, theirs in zip(env.step(one)[:3], other.step(one)[:3], strict=True):
+            assert np.array_equal(ours, theirs)

@@ -11,59 +11,34 @@ memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement, pairwise, permutations
+from itertools import combinations, combinations_with_replacement, permutations
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from niulab.engine.cards import HAND_SIZE, N_CARDS
+from niulab.agents.models.layers import perceptron
+from niulab.engine.cards import HAND_SIZE, N_CARDS, RANKS, SUITS
 from niulab.engine.hands import SPLITS
 from niulab.envs.encoding import NO_CARD, Encoding
 
 __all__ = [
-    "ACTIVATIONS",
     "CardLayout",
     "CardReader",
     "CardSetScores",
     "DeepSet",
-    "Sine",
     "SplitActorCritic",
     "SplitQNetwork",
-    "perceptron",
+    "SplitQuantileNetwork",
 ]
 
 
 _N_FEATURES = 8
 """Length of the vectors whose inner product is the value of a base with a pair."""
-
-
-class Sine(nn.Module):
-    """The sine of every entry."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.sin(x)
-
-
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
-    "sine": Sine,
-    "relu": nn.ReLU,
-    "silu": nn.SiLU,
-    "tanh": nn.Tanh,
-}
-"""Hidden activations by the name a config writes."""
-
-
-def perceptron(n_in: int, hidden: Sequence[int], n_out: int, activation: str) -> nn.Sequential:
-    """Linear layers of the given hidden widths with an activation between them."""
-    widths = [n_in, *hidden]
-    layers: list[nn.Module] = []
-    for width, following in pairwise(widths):
-        layers += [nn.Linear(width, following), ACTIVATIONS[activation]()]
-    return nn.Sequential(*layers, nn.Linear(widths[-1], n_out))
 
 
 # ---------------------------------------------------------------- reading observations
@@ -125,21 +100,65 @@ class CardReader(nn.Module):
 # ---------------------------------------------------------------- scores of cards
 
 
-class DeepSet(nn.Module):
-    """A function of a set of cards: a perceptron of the sum of their vectors (NO_CARD: none)."""
+class _CardVectors(nn.Embedding):
+    """A vector for each card, zeros for NO_CARD."""
 
-    def __init__(self, embedding: int, hidden: Sequence[int], n_out: int, activation: str) -> None:
+    def __init__(self, width: int) -> None:
+        super().__init__(N_CARDS + 1, width, padding_idx=NO_CARD)
+
+
+class _RankAndSuitVectors(nn.Module):
+    """The sum of a rank's and a suit's vector; suits start small, as few sheets look at them."""
+
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.vectors = nn.Embedding(N_CARDS + 1, embedding, padding_idx=NO_CARD)
-        self.head = perceptron(embedding, hidden, n_out, activation)
+        self.ranks = nn.Parameter(torch.randn(len(RANKS), 1, width))
+        self.suits = nn.Parameter(0.1 * torch.randn(len(SUITS), width))
+
+    @property
+    def weight(self) -> Tensor:
+        """Vectors (53, width) by card id, zeros for NO_CARD."""
+        return functional.pad((self.ranks + self.suits).flatten(0, 1), (0, 0, 0, 1))
+
+
+class DeepSet(nn.Module):
+    """A function of a set of cards: a perceptron of the sum of their vectors (NO_CARD: none).
+
+    ``vectors`` is "cards", one for each of 52, or "ranks_and_suits": a card's is the sum of its
+    rank's and its suit's, a linear layer on its flags, so that what is seen of one king holds for
+    all. With ``products`` it also reads the sum over pairs of cards of the products of their
+    vectors' entries (He and Chua, *Neural factorization machines*, 2017): equal ranks are a
+    product, and from a sum alone a hidden layer has to memorize them.
+    """
+
+    def __init__(
+        self,
+        embedding: int,
+        hidden: Sequence[int],
+        n_out: int,
+        activation: str,
+        *,
+        vectors: str = "cards",
+        products: bool = False,
+    ) -> None:
+        super().__init__()
+        self.products = products
+        vector_of = _CardVectors if vectors == "cards" else _RankAndSuitVectors
+        self.vectors = vector_of(embedding)
+        self.head = perceptron((1 + products) * embedding, hidden, n_out, activation)
 
     def forward(self, cards: Tensor) -> Tensor:
         """Cards (n, k) to (n, n_out)."""
-        summed = functional.embedding_bag(
-            cards, self.vectors.weight, mode="sum", padding_idx=NO_CARD
-        )
-        result: Tensor = self.head(summed)
+        vectors = self.vectors.weight
+        read = self._summed(cards, vectors)
+        if self.products:
+            squares = self._summed(cards, vectors.square())
+            read = torch.cat([read, (read.square() - squares) / 2], dim=1)
+        result: Tensor = self.head(read)
         return result
+
+    def _summed(self, cards: Tensor, vectors: Tensor) -> Tensor:
+        return functional.embedding_bag(cards, vectors, mode="sum", padding_idx=NO_CARD)
 
 
 class CardSetScores(nn.Module):
@@ -197,7 +216,8 @@ def _places(cards: Tensor, positions: Sequence[tuple[int, ...]]) -> list[Tensor]
 class SplitActorCritic(nn.Module):
     """Logits of a hand's ten splits and the value of what is seen.
 
-    logits = score of the base + score of the pair, while a hand lies on the table; what else the
+    logits = score of the base + score of the pair + <their vectors of ``features`` numbers>, while
+    a hand lies on the table: a pair counts where the base behind it qualifies. What else the
     task shows (phase, stakes, bankroll) adds logits of its own. The critic is a deep set of the
     five cards beside the same context. The methods are those SB3 asks of an ``mlp_extractor``.
     """
@@ -213,24 +233,33 @@ class SplitActorCritic(nn.Module):
         pair_embedding: int = 16,
         pair_hidden: Sequence[int] = (16,),
         activation: str = "sine",
+        vectors: str = "cards",
+        products: bool = False,
         critic_embedding: int = 64,
         critic_hidden: Sequence[int] = (64,),
         critic_activation: str = "relu",
+        frequencies: int = 0,
+        bandwidth: float = 30.0,
+        features: int = 0,
         has_repeats: bool = False,
     ) -> None:
         super().__init__()
         self.latent_dim_pi, self.latent_dim_vf = n_actions, 1
         self.n_actions = n_actions
         self.reader = CardReader(layout, highs)
-        base = DeepSet(embedding, hidden, 1, activation)
-        pair = DeepSet(pair_embedding, pair_hidden, 1, activation)
+        waves = (frequencies, bandwidth)
+        reads: Any = {"vectors": vectors, "products": products}
+        base = DeepSet(embedding, hidden, 1 + features, activation, **reads)
+        pair = DeepSet(pair_embedding, pair_hidden, 1 + features, activation, **reads)
         self.bases = CardSetScores(3, base, has_repeats=has_repeats)
         self.pairs = CardSetScores(2, pair, has_repeats=has_repeats)
         self.critic = DeepSet(critic_embedding, critic_hidden, 1, critic_activation)
         n_context = self.reader.n_context
         self.context: nn.Module | None = None
         if n_context:
-            self.context = perceptron(n_context, critic_hidden, n_actions + 1, critic_activation)
+            self.context = perceptron(
+                n_context, critic_hidden, n_actions + 1, critic_activation, waves=waves
+            )
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         return self.forward_actor(observations), self.forward_critic(observations)
@@ -240,7 +269,7 @@ class SplitActorCritic(nn.Module):
         cards = self.reader.cards(observations)
         bases: Tensor = self.bases(_places(cards, _BACKS))
         pairs: Tensor = self.pairs(_places(cards, _FRONTS))
-        logits = (bases + pairs)[..., 0]
+        logits = (bases + pairs)[..., 0] + (bases * pairs)[..., 1:].sum(dim=2)
         if self.context is None:
             return logits
         of_context: Tensor = self.context(self.reader.context(observations))
@@ -255,11 +284,9 @@ class SplitActorCritic(nn.Module):
         return values + of_context[:, self.n_actions :]
 
 
-class SplitQNetwork(nn.Module):
-    """Action values of a hand's ten splits, (n, n_actions).
-
-    value of a split = value of the hand + <vector of the base, vector of the pair>: what a pair is
-    worth depends on whether the base behind it qualifies, which a sum of two scores cannot say.
+class _SplitProducts(nn.Module):
+    """What action values of splits are made of: products of a base's and a pair's vectors, an
+    offset of the hand and one of the context, the last two with ``n_outputs`` numbers per action.
     """
 
     def __init__(
@@ -268,41 +295,100 @@ class SplitQNetwork(nn.Module):
         highs: Sequence[float],
         n_actions: int,
         *,
+        n_outputs: int,
         embedding: int = 128,
         hidden: Sequence[int] = (64,),
         pair_embedding: int = 16,
         pair_hidden: Sequence[int] = (16,),
         activation: str = "sine",
+        vectors: str = "cards",
+        products: bool = False,
         critic_embedding: int = 64,
         critic_hidden: Sequence[int] = (64,),
         critic_activation: str = "relu",
+        frequencies: int = 0,
+        bandwidth: float = 30.0,
+        features: int = 0,  # of actors only: values always have products
         has_repeats: bool = False,
     ) -> None:
         super().__init__()
         self.n_actions = n_actions
+        self.n_outputs = n_outputs
         self.reader = CardReader(layout, highs)
-        base = DeepSet(embedding, hidden, _N_FEATURES, activation)
-        pair = DeepSet(pair_embedding, pair_hidden, _N_FEATURES, activation)
+        waves = (frequencies, bandwidth)
+        reads: Any = {"vectors": vectors, "products": products}
+        base = DeepSet(embedding, hidden, _N_FEATURES, activation, **reads)
+        pair = DeepSet(pair_embedding, pair_hidden, _N_FEATURES, activation, **reads)
         self.bases = CardSetScores(3, base, has_repeats=has_repeats)
         self.pairs = CardSetScores(2, pair, has_repeats=has_repeats)
-        self.hand_value = DeepSet(critic_embedding, critic_hidden, 1, critic_activation)
+        self.hand_value = DeepSet(critic_embedding, critic_hidden, n_outputs, critic_activation)
         n_context = self.reader.n_context
         self.context: nn.Module | None = None
         if n_context:
-            self.context = perceptron(n_context, critic_hidden, n_actions, critic_activation)
+            n_out = n_actions * n_outputs
+            self.context = perceptron(
+                n_context, critic_hidden, n_out, critic_activation, waves=waves
+            )
+
+    def products(self, cards: Tensor) -> Tensor:
+        """Vectors of the ten splits, (n, 10, features)."""
+        bases: Tensor = self.bases(_places(cards, _BACKS))
+        pairs: Tensor = self.pairs(_places(cards, _FRONTS))
+        return bases * pairs
+
+
+class SplitQNetwork(_SplitProducts):
+    """Action values of a hand's ten splits, (n, n_actions).
+
+    value of a split = value of the hand + <vector of the base, vector of the pair>: what a pair is
+    worth depends on whether the base behind it qualifies, which a sum of two scores cannot say.
+    """
+
+    def __init__(
+        self, layout: CardLayout, highs: Sequence[float], n_actions: int, **widths: Any
+    ) -> None:
+        super().__init__(layout, highs, n_actions, n_outputs=1, **widths)
 
     def forward(self, observations: Tensor) -> Tensor:
         cards = self.reader.cards(observations)
-        bases: Tensor = self.bases(_places(cards, _BACKS))
-        pairs: Tensor = self.pairs(_places(cards, _FRONTS))
-        values: Tensor = self.hand_value(cards) + (bases * pairs).sum(dim=2)
+        values: Tensor = self.hand_value(cards) + self.products(cards).sum(dim=2)
         if self.context is None:
             return values
         of_context: Tensor = self.context(self.reader.context(observations))
         return of_context + _padded(values, cards, self.n_actions)
 
 
+class SplitQuantileNetwork(_SplitProducts):
+    """Quantiles of the return of each action, (n, n_quantiles, n_actions).
+
+    As ``SplitQNetwork``, with every quantile a sum of the product's entries of its own.
+    """
+
+    def __init__(
+        self,
+        layout: CardLayout,
+        highs: Sequence[float],
+        n_actions: int,
+        *,
+        n_quantiles: int,
+        **widths: Any,
+    ) -> None:
+        super().__init__(layout, highs, n_actions, n_outputs=n_quantiles, **widths)
+        self.spread = nn.Linear(_N_FEATURES, n_quantiles, bias=False)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        cards = self.reader.cards(observations)
+        of_hand: Tensor = self.hand_value(cards)
+        of_splits: Tensor = self.spread(self.products(cards))
+        values = of_hand[:, :, None] + of_splits.transpose(1, 2)
+        if self.context is None:
+            return values
+        of_context: Tensor = self.context(self.reader.context(observations))
+        shape = (len(cards), self.n_outputs, self.n_actions)
+        return of_context.reshape(shape) + _padded(values, cards[:, :, None], self.n_actions)
+
+
 def _padded(scores: Tensor, cards: Tensor, n_actions: int) -> Tensor:
-    """Scores of the splits where a hand lies, zeros elsewhere, (n, n_actions)."""
+    """Scores (..., 10) of the splits where a hand lies, zeros elsewhere, (..., n_actions)."""
     scores = scores * (cards[:, :1] != NO_CARD)
-    return functional.pad(scores, (0, n_actions - scores.shape[1]))
+    return functional.pad(scores, (0, n_actions - scores.shape[-1]))

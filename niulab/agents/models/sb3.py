@@ -1,8 +1,4 @@
-"""Policies for Stable-Baselines3 and sb3-contrib, and trained ones as agents.
-
-The card networks of ``networks`` stand here in the clothes of SB3's policies; a plain perceptron
-is SB3's own ``MlpPolicy``. A policy is rebuilt from its model card, then given its weights.
-"""
+"""Trained policies of Stable-Baselines3 as agents, and model files as policies."""
 
 from __future__ import annotations
 
@@ -17,154 +13,29 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
-from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
-from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
-from torch import nn
+from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
+from sb3_contrib.qrdqn.policies import QRDQNPolicy
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.dqn.policies import DQNPolicy
 
 from niulab.agents.base import Actions, Agent, Infos, Masks, Observations
-from niulab.agents.models.card import (
-    Algorithm,
-    CardNetwork,
-    ModelCard,
-    Network,
-    verify_fits,
-    verify_network,
-)
+from niulab.agents.models.card import ModelCard, verify_fits
 from niulab.agents.models.file import load_model
-from niulab.agents.models.networks import ACTIVATIONS, CardLayout, SplitActorCritic, SplitQNetwork
+from niulab.agents.models.policies import build_policy
 from niulab.envs.encoding import Encoding
 from niulab.envs.settings import EnvSettings
 from niulab.errors import CheckpointError, ConfigError
 
 __all__ = [
-    "MaskableSplitPolicy",
-    "PolicyRecipe",
+    "LstmState",
     "Sb3Agent",
+    "Sb3RecurrentAgent",
     "Sb3StochasticAgent",
-    "SplitPolicy",
-    "SplitQPolicy",
+    "Sb3VectorAgent",
     "agent_of",
-    "build_policy",
     "load_agent",
     "one_thread",
-    "policy_recipe",
 ]
-
-
-# ---------------------------------------------------------------- policies
-
-
-class SplitPolicy(ActorCriticPolicy):
-    """The card network for PPO and A2C; ``network`` holds the keywords of ``SplitActorCritic``."""
-
-    def __init__(self, *args: Any, network: Mapping[str, Any], **keywords: Any) -> None:
-        self._network = network
-        super().__init__(*args, **keywords)
-
-    def _build(self, lr_schedule: Schedule) -> None:
-        _dress(self, self._network, lr_schedule)
-
-
-class MaskableSplitPolicy(MaskableActorCriticPolicy):
-    """The card network for MaskablePPO."""
-
-    def __init__(self, *args: Any, network: Mapping[str, Any], **keywords: Any) -> None:
-        self._network = network
-        super().__init__(*args, **keywords)
-
-    def _build(self, lr_schedule: Schedule) -> None:
-        _dress(self, self._network, lr_schedule)
-
-
-def _dress(policy: Any, network: Mapping[str, Any], lr_schedule: Schedule) -> None:
-    """What ``ActorCriticPolicy._build`` makes: the network gives logits and value as they are."""
-    policy.mlp_extractor = SplitActorCritic(**network)
-    policy.action_net = nn.Identity()
-    policy.value_net = nn.Identity()
-    policy.optimizer = policy.optimizer_class(
-        policy.parameters(), lr=lr_schedule(1), **policy.optimizer_kwargs
-    )
-
-
-class SplitQPolicy(DQNPolicy):
-    """The card network for DQN."""
-
-    def __init__(self, *args: Any, network: Mapping[str, Any], **keywords: Any) -> None:
-        self._network = network
-        super().__init__(*args, **keywords)
-
-    def make_q_net(self) -> QNetwork:
-        keywords = self._update_features_extractor(self.net_args, features_extractor=None)
-        result = _SplitQ(network=self._network, **keywords)
-        return result.to(self.device)
-
-
-class _SplitQ(QNetwork):
-    def __init__(self, *, network: Mapping[str, Any], **keywords: Any) -> None:
-        super().__init__(**{**keywords, "net_arch": []})
-        self.q_net = SplitQNetwork(**network)  # type: ignore[assignment]  # SB3 only calls it
-
-    def forward(self, obs: PyTorchObs) -> torch.Tensor:
-        result: torch.Tensor = self.q_net(self.extract_features(obs, self.features_extractor))
-        return result
-
-
-# ---------------------------------------------------------------- recipes
-
-
-@dataclass(frozen=True)
-class PolicyRecipe:
-    """A policy class and its keywords, as SB3's algorithms take them."""
-
-    policy_class: type[BasePolicy]
-    keywords: dict[str, Any]
-
-
-_MLP: dict[str, type[BasePolicy]] = {
-    "ppo": ActorCriticPolicy,
-    "a2c": ActorCriticPolicy,
-    "maskable_ppo": MaskableActorCriticPolicy,
-    "dqn": DQNPolicy,
-}
-_CARDS: dict[str, type[BasePolicy]] = {
-    "ppo": SplitPolicy,
-    "a2c": SplitPolicy,
-    "maskable_ppo": MaskableSplitPolicy,
-    "dqn": SplitQPolicy,
-}
-
-
-def policy_recipe(algorithm: Algorithm, network: Network, settings: EnvSettings) -> PolicyRecipe:
-    """How to build a network's policy for a task; ConfigError if the two do not go together."""
-    verify_network(network, settings)
-    if isinstance(network, CardNetwork):
-        encoding = Encoding(settings)
-        words = network.model_dump(exclude={"kind"}) | {
-            "layout": CardLayout.of(encoding),
-            "highs": encoding.space.high.tolist(),
-            "n_actions": settings.n_actions,
-            "has_repeats": settings.rules.deck.decks > 1,
-        }
-        return PolicyRecipe(_CARDS[algorithm], {"network": words})
-    widths: Any = list(network.hidden)
-    if algorithm != "dqn":
-        widths = {"pi": widths, "vf": widths}
-    words = {"net_arch": widths, "activation_fn": ACTIVATIONS[network.activation]}
-    return PolicyRecipe(_MLP[algorithm], words)
-
-
-def build_policy(algorithm: Algorithm, network: Network, settings: EnvSettings) -> BasePolicy:
-    """An untrained policy outside any algorithm."""
-    recipe = policy_recipe(algorithm, network, settings)
-    space, actions = Encoding(settings).space, spaces.Discrete(settings.n_actions)
-    policy_class: Any = recipe.policy_class
-    policy: BasePolicy = policy_class(space, actions, lambda _: 0.0, **recipe.keywords)
-    policy.set_training_mode(False)
-    return policy
-
-
-# ---------------------------------------------------------------- agents
 
 
 @contextmanager
@@ -241,11 +112,14 @@ class Sb3Agent:
 
     def _scores(self, observations: torch.Tensor) -> torch.Tensor:
         policy: Any = self.policy
+        scores: torch.Tensor
         if isinstance(self.policy, DQNPolicy):
-            values: torch.Tensor = policy.q_net(observations)
-            return values
-        logits: torch.Tensor = policy.get_distribution(observations).distribution.logits
-        return logits
+            scores = policy.q_net(observations)
+        elif isinstance(self.policy, QRDQNPolicy):
+            scores = policy.quantile_net(observations).mean(dim=1)
+        else:
+            scores = policy.get_distribution(observations).distribution.logits
+        return scores
 
 
 class Sb3StochasticAgent(Sb3Agent):
@@ -258,14 +132,105 @@ class Sb3StochasticAgent(Sb3Agent):
         return result
 
 
+class Sb3VectorAgent(Sb3Agent):
+    """A policy of continuous stakes: its mean vector, float32 (n, n_boxes) in [-1, 1]."""
+
+    def act(
+        self,
+        observations: Observations,
+        masks: Masks,
+        infos: Infos,
+        state: Any,
+        rng: np.random.Generator,
+    ) -> tuple[NDArray[Any], Any]:
+        policy: Any = self.policy  # its own scale is that of the space
+        with one_thread(), torch.no_grad():
+            seen = torch.as_tensor(self._read(observations), device=policy.device)
+            vectors: torch.Tensor = policy._predict(seen, deterministic=True)  # noqa: SLF001
+            result: NDArray[Any] = vectors.clamp(-1, 1).cpu().numpy()
+        return result, state
+
+
+@dataclass(frozen=True, eq=False)
+class LstmState:
+    """What n rows remember: hidden and cell states of the policy's LSTM, (layers, n, width)."""
+
+    hidden: torch.Tensor
+    cell: torch.Tensor
+
+
+class Sb3RecurrentAgent(Sb3Agent):
+    """A policy with a memory: its likeliest action given all it saw in the episode.
+
+    Each row has a memory of its own, which begins at zero and begins anew where the infos say that
+    the last step ended an episode (``_final_obs``), as in SB3.
+    """
+
+    policy: RecurrentActorCriticPolicy
+
+    @property
+    def remembers(self) -> bool:
+        return True
+
+    def initial_state(self, n: int) -> LstmState:  # type: ignore[override]  # the others have none
+        """Zeros."""
+        layers, _, width = self.policy.lstm_hidden_state_shape
+        zeros = torch.zeros((layers, n, width), device=self.policy.device)
+        return LstmState(zeros, zeros)
+
+    def act(
+        self,
+        observations: Observations,
+        masks: Masks,
+        infos: Infos,
+        state: Any,
+        rng: np.random.Generator,
+    ) -> tuple[Actions, LstmState]:
+        n = len(observations)
+        if state is not None and state.hidden.shape[1] != n:
+            raise ConfigError(
+                f"'{self.name}' remembers {state.hidden.shape[1]} rows and was asked about {n}: "
+                f"begin with initial_state({n})"
+            )
+        begins = np.asarray(infos.get("_final_obs", np.zeros(n, dtype=np.bool_)))
+        return self._step(self._read(observations), state or self.initial_state(n), begins)
+
+    def set_hands(self, hands: NDArray[np.uint8]) -> Actions:
+        """Settings of hands that are the first thing an episode shows."""
+        n = len(hands)
+        begins = np.zeros(n, dtype=np.bool_)
+        return self._step(self._own.encode_hands(hands), self.initial_state(n), begins)[0]
+
+    def _step(
+        self, observations: Observations, state: LstmState, begins: NDArray[np.bool_]
+    ) -> tuple[Actions, LstmState]:
+        device = self.policy.device
+        with one_thread(), torch.no_grad():
+            found, (hidden, cell) = self.policy.get_distribution(
+                torch.as_tensor(observations, device=device),
+                (state.hidden, state.cell),
+                torch.as_tensor(begins, dtype=torch.float32, device=device),
+            )
+            actions: Actions = found.mode().cpu().numpy()
+        return actions, LstmState(hidden, cell)
+
+
 def agent_of(
     policy: BasePolicy,
     trained: EnvSettings,
     settings: EnvSettings | None = None,
     name: str = "model",
 ) -> Agent:
-    """The agent of a policy: with probabilities, unless it is one of action values."""
-    kind = Sb3Agent if isinstance(policy, DQNPolicy) else Sb3StochasticAgent
+    """The agent of a policy: one with probabilities, unless the policy has a memory or gives action
+    values or vectors.
+    """
+    kind: type[Sb3Agent] = Sb3StochasticAgent
+    if isinstance(policy, RecurrentActorCriticPolicy):
+        kind = Sb3RecurrentAgent
+    elif isinstance(policy.action_space, spaces.Box):
+        kind = Sb3VectorAgent
+    elif isinstance(policy, DQNPolicy | QRDQNPolicy):
+        kind = Sb3Agent
     return kind(policy, trained, settings, name)
 
 

@@ -22,11 +22,13 @@ _Flags = NDArray[np.bool_]
 def standing_of(table: Table, *, copy: bool = True) -> dict[str, NDArray[Any]]:
     """Where every row stands: what the infos of any step and reset hold.
 
-    Without ``copy`` the mask is a view of the table's own.
+    Without ``copy`` the mask is a view of the table's own; continuous stakes have none.
     """
-    masks = table.masks.view(np.int8)
-    return {
-        "action_mask": masks.copy() if copy else masks,
+    standing: dict[str, NDArray[Any]] = {}
+    if table.settings.stakes == "menu":
+        masks = table.masks.view(np.int8)
+        standing["action_mask"] = masks.copy() if copy else masks
+    return standing | {
         "bankroll_cents": table.bankrolls.copy(),
         "last_net_cents": table.last_nets.copy(),
         "rounds_left": table.rounds_left.copy(),

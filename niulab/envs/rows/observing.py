@@ -16,7 +16,8 @@ __all__ = ["Observer"]
 
 _CARDS = {"own hand": "hands", "dealer hand": "dealers"}
 _NUMBERED = {"phase": "phases", "stakes": "slips", "signal": "signals"}
-_MADE_WHEN_NEEDED = ("_spots", "_codes")
+_SHOE = {"last cards", "cards left"}
+_MADE_WHEN_NEEDED = ("_spots", "_codes", "_terms")
 
 
 class Observer:
@@ -52,6 +53,10 @@ class Observer:
                 number = getattr(sight, _NUMBERED[name])
                 for column, codes in zip(columns, self._codes[name], strict=True):
                     out[:, column] = codes[number]
+            elif name == "terms":  # too many columns to go through one by one
+                out[:, field.start : field.stop] = self._terms[sight.sheets]
+            elif name in _SHOE:
+                out[:, field.start : field.stop] = self._encoding.encode_field(name, sight)
             else:
                 values = self._encoding.encode_field(name, sight)
                 for column, of_column in zip(columns, values.T, strict=True):
@@ -75,6 +80,12 @@ class Observer:
                 spots = field.start + np.nonzero(flags)[1].reshape(N_CARDS, HAND_SIZE, -1)
                 found[field.name] = spots.transpose(1, 0, 2).astype(np.uint16, order="C")
         return found
+
+    @cached_property
+    def _terms(self) -> NDArray[Any]:
+        """The terms of each sheet: (sheets, columns)."""
+        n_sheets = len(self._encoding.settings.every_sheet)
+        return self._encoding.encode_field("terms", Sight(sheets=np.arange(n_sheets)))
 
     @cached_property
     def _codes(self) -> dict[str, NDArray[Any]]:

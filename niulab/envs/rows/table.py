@@ -14,12 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.engine.hands import SPLITS
-from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Sight
+from niulab.engine.shoe import rounds_per_shoe
+from niulab.envs.encoding import BETTING, ENDED, NO_CARD, SETTING, Encoding, Sight
 from niulab.envs.rewards import rewards_of
 from niulab.envs.rows.croupier import NET, Croupier
 from niulab.envs.rows.expectations import Expectations
 from niulab.envs.rows.masks import LegalActions
+from niulab.envs.rows.shoe_rows import ShoeRows
 from niulab.envs.settings import EnvSettings
+from niulab.envs.sheets.croupier import SheetCroupier
+from niulab.envs.sheets.drawing import Sheets
 from niulab.solvers.channels import Signals
 
 __all__ = ["END_NAMES", "LIMIT", "N_ROUNDS", "Moves", "Rows", "Table", "some_rows"]
@@ -66,8 +70,10 @@ class Table:
     slips int64 (-1 before the bet), hands and dealers uint8 (n, 5), bankrolls, rounds_left (-1
     without a deadline), last_nets and n_steps int64; forced uint8 (n, 2, 5) hands to be dealt
     first in each episode of the rows that are ``is_forced``, and still to come in those that are
-    ``is_pending``. masks: bool (n, n_actions), the legal actions. signals: int64 (n,), what the
-    channel shows of the round at hand; no part of the state, from which it follows.
+    ``is_pending``. masks: bool (n, n_actions), the legal actions, or (n, 0) under continuous
+    stakes. signals: int64 (n,), what the channel shows of the round at hand; sheets: int64 (n,),
+    the sheet it is played under; no part of the state, from which they follow. allowed: the actions
+    that may be played; these are the masks, unless the masks must not tell which sheet is in force.
     """
 
     STATE = (
@@ -102,11 +108,22 @@ class Table:
         self.forced = np.full((n, 2, 5), NO_CARD, dtype=np.uint8)
         self.is_forced = np.zeros(n, dtype=np.bool_)
         self.is_pending = np.zeros(n, dtype=np.bool_)
-        self.masks = np.ones((n, settings.n_actions), dtype=np.bool_)
+        self._has_masks = settings.stakes == "menu"
+        width = settings.n_actions if self._has_masks else 0
+        self.masks = np.ones((n, width), dtype=np.bool_)
         channel = settings.channel
         self._channel = None if channel is None else Signals(settings.rules, channel)
         self.signals = np.zeros(n, dtype=np.int64)
+        self.sheets = np.zeros(n, dtype=np.int64)
+        self._shoe = None if settings.shoe is None else ShoeRows(Encoding(settings), n)
         self._croupier = Croupier(settings.rules, settings.menu)
+        self._sheets: Sheets | None = None
+        self.allowed = self.masks
+        if settings.sheets is not None:
+            self._sheets = Sheets(settings.sheets, settings.menu)
+            self._croupiers = SheetCroupier(self._sheets)
+            if not settings.rules_visible:
+                self.allowed = np.ones_like(self.masks)
         self._is_expected = (
             settings.reward == "expected" and settings.rules.dealer_opens == "after_players"
         )
@@ -116,8 +133,14 @@ class Table:
     # ------------------------------------------------------------ acts
 
     def start(self, rows: Rows) -> None:
-        """Open an episode in some rows with the round they stand at."""
+        """Open an episode in some rows with the round they stand at; where the shoe is shown, with
+        the next round that opens one.
+        """
         settings = self.settings
+        if self._shoe is not None:
+            per_shoe = rounds_per_shoe(settings.rules, 2)
+            self.rounds[rows] = -(-self.rounds[rows] // per_shoe) * per_shoe
+            self._shoe.open(rows)
         self.bankrolls[rows] = settings.bankroll_cents or 0
         self.rounds_left[rows] = settings.n_rounds or -1
         self.last_nets[rows] = 0
@@ -176,21 +199,32 @@ class Table:
         if self._channel is not None:
             signals = np.where(self.phases == BETTING, self.signals, self._channel.nothing)
         money = self.bankrolls, self.rounds_left
-        return Sight(self.hands, self.dealers, self.phases, self.slips, *money, signals)
+        shoe = None if self._shoe is None else self._shoe.seen
+        shown = self.hands, self.dealers, self.phases, self.slips
+        return Sight(*shown, *money, signals, self.sheets, shoe)
 
     @property
     def is_free(self) -> bool:
         """Whether every action is always legal."""
-        return self._legal.is_free
+        return self._legal.is_free and (self._sheets is None or self._croupiers.is_free)
 
     @property
     def boxes(self) -> tuple[str, ...]:
         """The boxes that some slip stakes."""
-        return tuple(self._croupier.boxes)
+        return tuple(self._croupier.boxes) if self._sheets is None else self._croupiers.boxes
 
     def refresh_masks(self) -> None:
         """Bring ``masks`` up to date, in place."""
-        self._legal.write(self.phases, self.bankrolls, self.masks)
+        if self._has_masks:
+            self._legal.write(self.phases, self.bankrolls, self.masks)
+        if self._sheets is not None:
+            self._croupiers.write_masks(self.phases, self.sheets, self.allowed)
+
+    def covered(self) -> NDArray[np.bool_]:
+        """The legal actions by index, bool (n, n_actions), fresh."""
+        masks = np.ones((self.n, self.settings.n_actions), dtype=np.bool_)
+        self._legal.write(self.phases, self.bankrolls, masks)
+        return masks
 
     def to_json(self) -> dict[str, list[Any]]:
         """The state as JSON can hold it."""
@@ -201,6 +235,8 @@ class Table:
         for name in self.STATE:
             getattr(self, name)[...] = np.array(tree[name], dtype=getattr(self, name).dtype)
         self._look(_ALL)
+        if self._shoe is not None:
+            self._shoe.restore(self.seeds, self.rounds, self.slips >= 0)
 
     # ------------------------------------------------------------ one round
 
@@ -229,10 +265,14 @@ class Table:
         self._look(rows)
 
     def _look(self, rows: Rows) -> None:
-        """Draw what the channel shows of the round at hand."""
-        if self._channel is None:
+        """Draw the sheet of the round at hand, and what the channel shows of it."""
+        if self._sheets is None and self._channel is None:
             return
         seeds, rounds = self.seeds[rows], self.rounds[rows]
+        if self._sheets is not None:
+            self.sheets[rows] = self._sheets.draw_rows(seeds, rounds)
+        if self._channel is None:
+            return
         cards = self._croupier.first_cards(seeds, rounds)[:, self._channel.packet]
         pending = self.is_pending[rows]
         cards = np.where(pending, self.forced[rows][:, self._channel.packet, 0], cards)
@@ -283,11 +323,19 @@ class Table:
     ) -> None:
         """Settle the ascending hands of some rows; those whose episode goes on open a round."""
         settings = self.settings
+        if self._shoe is not None:
+            self._shoe.take(rows, hands, dealers)
         slips = self.slips[rows].copy()
         before = self.bankrolls[rows].copy()
         has_chips = settings.bankroll_cents is not None
         money = (slips if settings.bets else None, before if has_chips else None)
-        settled = self._croupier.settle(hands, dealers, chosen, *money)
+        if self._sheets is None:
+            settled = self._croupier.settle(hands, dealers, chosen, *money)
+            staked = self._croupier.staked(slips)
+        else:
+            sheets = self.sheets[rows]
+            settled = self._croupiers.settle(hands, dealers, slips, sheets)
+            staked = self._croupiers.staked(slips, sheets)
         nets = settled[NET]
         worths: NDArray[Any] = nets
         if self._is_expected:
@@ -303,7 +351,7 @@ class Table:
             settings, nets=worths, bankrolls=before, has_reached_target=ends == _TARGET
         )
         moves.settled, moves.settled_rows = settled, rows
-        moves.slips, moves.staked = slips, self._croupier.staked(slips)
+        moves.slips, moves.staked = slips, staked
         moves.dealers = dealers.copy()
         self.phases[rows] = ENDED
         going_on = some_rows(ends == _NONE)

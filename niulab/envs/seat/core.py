@@ -28,7 +28,9 @@ from niulab.envs.rewards import expected_net_cents, reward_of
 from niulab.envs.seat.ahead import DealsAhead
 from niulab.envs.seat.referee import Referee, Ruling
 from niulab.envs.seat.row_encoder import RowEncoder
+from niulab.envs.seat.shoe_sight import ShoeSight, first_of_shoe
 from niulab.envs.settings import N_SETTINGS, EnvSettings
+from niulab.errors import ConfigError
 
 __all__ = [
     "Core",
@@ -36,9 +38,11 @@ __all__ = [
     "Legal",
     "State",
     "Transition",
+    "legal_actions",
     "read_deal",
     "setting_in_order",
     "settings_in_order",
+    "verify_shoe_deals",
 ]
 
 Hand = tuple[int, ...]
@@ -118,13 +122,14 @@ class Legal(NamedTuple):
 
 
 class Core:
-    """The rules of one task, ready to step."""
+    """The rules of one task, ready to step; cores of one shoe may share the deals they keep."""
 
-    def __init__(self, settings: EnvSettings) -> None:
+    def __init__(self, settings: EnvSettings, ahead: DealsAhead | None = None) -> None:
         rules = settings.rules
         self.settings = settings
         self.encoding = Encoding(settings)
         self._signals = self.encoding.signals
+        self._shoe = None if settings.shoe is None else ShoeSight(self.encoding)
         # a slip can be placed as soon as this many cents are in sight
         needs = [exposure_cents(rules, cover_from(rules, slip, 0)) for slip in settings.menu]
         self._needs = np.array(needs)
@@ -139,15 +144,15 @@ class Core:
         self._start_cents, self._n_rounds = settings.bankroll_cents or 0, settings.n_rounds
         self._target = settings.target_cents
         self._is_expected = settings.reward == "expected" and rules.dealer_opens == "after_players"
-        self._ahead = DealsAhead(rules, as_dealt=not self._is_sorted)
+        self._ahead = ahead or DealsAhead(rules, as_dealt=not self._is_sorted)
         self._row = RowEncoder(self.encoding, State._fields)
         self._bets_from = lru_cache(_MOST_MASKS)(self._legal_bets)
         ones = np.ones(self._n_actions, dtype=np.bool_)
-        self._all = _legal(ones)
-        self._all_settings = _legal(np.arange(self._n_actions) < N_SETTINGS)
+        self._all = legal_actions(ones)
+        self._all_settings = legal_actions(np.arange(self._n_actions) < N_SETTINGS)
 
     def __reduce__(self) -> tuple[type[Core], tuple[EnvSettings]]:
-        return Core, (self.settings,)  # copies start with empty caches
+        return type(self), (self.settings,)  # copies start with empty caches
 
     @cached_property
     def _referee(self) -> Referee:
@@ -158,9 +163,18 @@ class Core:
     ) -> State:
         """The first state of an episode that begins with round ``round_index`` of ``seed``.
 
-        ``forced`` hands (``read_deal``) are dealt in that round.
+        ``forced`` hands (``read_deal``) are dealt in that round. Where the shoe is shown the
+        episode begins with the next round that opens one.
         """
+        if self._shoe is not None:
+            round_index = first_of_shoe(self.settings.rules, round_index)
+            verify_shoe_deals(self.settings, is_forced=forced is not None)
         return self._open_round(seed, round_index, self._start_cents, self._n_rounds, 0, forced)
+
+    def with_hands(self, state: State, hand: Hand, dealer: Hand) -> State:
+        """The state with these hands dealt, in the order dealt, in place of those that lie."""
+        shown, opposite = self._dealt(state.seed, state.round_index, (hand, dealer))
+        return state._replace(hand=shown, dealer=opposite)
 
     def step(self, state: State, action: int) -> tuple[State, Transition]:
         """Play an action of the space; a masked one is replaced by action 0, or refused."""
@@ -207,12 +221,16 @@ class Core:
         flags[n_slips : n_slips + settings.can_leave] = True
         if n_levels:
             flags[:n_slips] = self._needs <= self._levels[n_levels - 1]
-        return _legal(flags)
+        return legal_actions(flags)
 
     def observe(self, state: State) -> NDArray[Any]:
         """The observation of a state, a fresh array."""
         if self._signals is None:
-            return self._row.encode(state)
+            if self._shoe is None:
+                return self._row.encode(state)
+            is_dealt = state.slip >= 0
+            seen = self._shoe.look(state.seed, state.round_index, is_dealt=is_dealt)
+            return self._row.encode(state, None, seen)
         return self._row.encode(state, self.signal(state))
 
     def signal(self, state: State) -> int | None:
@@ -228,6 +246,10 @@ class Core:
         seed, index = state.seed, state.round_index
         packets = state.forced or deal_round(self.settings.rules, seed, index, 2)
         return signals.draw(seed, index, packets[signals.packet][0])
+
+    def settings_at(self, state: State, *, is_settled: bool = False) -> EnvSettings:
+        """The settings with the sheet known to be in force, or with the last settled round's."""
+        return self.settings
 
     # ------------------------------------------------------------ one round
 
@@ -308,7 +330,17 @@ def read_deal(deal: Any, rules: RuleSet) -> tuple[Hand, Hand]:
     return pair
 
 
-def _legal(flags: NDArray[np.bool_]) -> Legal:
+def verify_shoe_deals(settings: EnvSettings, *, is_forced: bool) -> None:
+    """Raise ConfigError where hands are forced on a shoe that is shown."""
+    if is_forced and settings.shoe is not None:
+        raise ConfigError(
+            f"the task shows the shoe (shoe='{settings.shoe}'), and forced hands do not come from "
+            "it: leave the deal out, or give shoe=None"
+        )
+
+
+def legal_actions(flags: NDArray[np.bool_]) -> Legal:
+    """The actions of the flags, which it takes over."""
     flags.setflags(write=False)
     numbers = flags.astype(np.int8)
     numbers.setflags(write=False)

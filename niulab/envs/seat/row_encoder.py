@@ -18,8 +18,8 @@ class RowEncoder:
     """Writes the observation of one state at a time: the bytes of its fields, joined.
 
     ``names`` of the states' entries: hand, dealer, phase, slip, bankroll_cents and rounds_left are
-    shown, and a signal that is given. A field's bytes are those of ``Encoding.encode``, kept by the
-    value that the field shows.
+    shown, and a signal and a look at the shoe that are given. A field's bytes are those of
+    ``Encoding.encode``, kept by the value that the field shows.
     """
 
     _MOST_VALUES = 1 << 12
@@ -29,7 +29,7 @@ class RowEncoder:
         self._dtype = encoding.dtype
         sight = Sight(hands=np.arange(NO_CARD + 1, dtype=np.uint8)[:, None])
         self._codes = [code.tobytes() for code in encoding.encode_field("own hand", sight)]
-        shown = {field.name for field in encoding.layout}
+        self._shown = shown = {field.name for field in encoding.layout}
         self._hand_place, self._dealer_place = names.index("hand"), names.index("dealer")
         self._shows_hand = "own hand" in shown
         self._shows_dealer = "dealer hand" in shown
@@ -49,8 +49,15 @@ class RowEncoder:
         n_signals = 0 if encoding.signals is None else len(encoding.signals.names)
         self._signals = [self._bytes_of("signal", "signals", one) for one in range(n_signals)]
 
-    def encode(self, state: tuple[Any, ...], signal: int | None = None) -> NDArray[Any]:
-        """A fresh observation (size,); ``signal`` where the task has a channel."""
+    def encode(
+        self,
+        state: tuple[Any, ...],
+        signal: int | None = None,
+        shoe: NDArray[np.integer] | None = None,
+    ) -> NDArray[Any]:
+        """A fresh observation (size,); ``signal`` where the task has a channel, ``shoe`` (1, width)
+        where it shows the shoe.
+        """
         hand, dealer = state[self._hand_place], state[self._dealer_place]
         if hand is not self._hand or dealer is not self._dealer:
             self._show(hand, dealer)
@@ -61,6 +68,9 @@ class RowEncoder:
             parts.append(bytes_of(state[place]))
         if signal is not None:
             parts.append(self._signals[signal])
+        if shoe is not None:  # too many values to keep
+            field = "last cards" if "last cards" in self._shown else "cards left"
+            parts.append(self._encoding.encode_field(field, Sight(shoe=shoe)).tobytes())
         return np.frombuffer(b"".join(parts), self._dtype).copy()
 
     def _show(self, hand: tuple[int, ...], dealer: tuple[int, ...]) -> None:

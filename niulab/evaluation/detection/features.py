@@ -12,7 +12,7 @@ Cards at a place are uniform over the deck. A level of -1 is not recorded: its f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import comb
 
@@ -36,6 +36,7 @@ __all__ = [
     "OWN_RANK",
     "RESULT",
     "SLOTS",
+    "ResultLaw",
     "award_law",
     "best_own_ranks",
     "card_law",
@@ -218,10 +219,12 @@ def result_cells(
     return found
 
 
-def slot_levels(plays: Plays, sheets: Sequence[RuleSet]) -> NDArray[np.int16]:
+def slot_levels(
+    plays: Plays, sheets: Sequence[RuleSet], slots: Set[str] = frozenset(SLOTS)
+) -> NDArray[np.int16]:
     """Levels (n, len(SLOTS)) of every row; ``sheets`` by the code of a row's rules.
 
-    Rows that are void, hold a card twice or lie under an unknown sheet have no levels.
+    slots: those that are asked for; others may stay -1. Rows that are void, hold a card twice or lie under an unknown sheet have no levels.
     """
     n = len(plays)
     levels = np.full((n, len(SLOTS)), -1, dtype=np.int16)
@@ -233,17 +236,20 @@ def slot_levels(plays: Plays, sheets: Sequence[RuleSet]) -> NDArray[np.int16]:
         dealt = rows & is_ordered
         first = whose * HAND_SIZE
         levels[dealt, first : first + HAND_SIZE] = hands[dealt]
+        if slots.isdisjoint(LOW_SLOTS):
+            continue
         ranks = hands[rows] // 4
         for r in range(12):
             levels[rows, N_PLACES + 12 * whose + r] = (ranks <= r).sum(axis=1)
     result, award = SLOTS.index(RESULT), SLOTS.index(AWARD)
-    levels[:, SLOTS.index(OWN_RANK)] = best_own_ranks(plays, sheets, plays.cards)
+    if OWN_RANK in slots:
+        levels[:, SLOTS.index(OWN_RANK)] = best_own_ranks(plays, sheets, plays.cards)
     for code, rules in enumerate(sheets):
         rows = own & (plays.rules == code)
-        if rules.events and rows.any():
+        if AWARD in slots and rules.events and rows.any():
             hands = np.sort(plays.cards[rows], axis=1)
             levels[rows, award] = ranker(rules).events(hands)
         rows &= dealer
-        if rows.any():
+        if RESULT in slots and rows.any():
             levels[rows, result] = result_cells(rules, plays.cards[rows], plays.dealer_cards[rows])
     return levels

@@ -117,7 +117,7 @@ def fold(
         base_units=np.array([float(rules.base_unit_cents) for rules in sheets]),
         top_boxes=np.array([top_box(rules) for rules in sheets]),
     )
-    levels = slot_levels(plays, sheets)
+    levels = slot_levels(plays, sheets, portfolio.slots | {RESULT})
     weights = _seat_weights(plays, starts)
     after = states.copy()
     mine = after.take(starts.codes)

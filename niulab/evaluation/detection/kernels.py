@@ -64,21 +64,23 @@ def not_yet(t):
     return 0.5 * log(10.0) / log(t + 9.0) if t > 0 else 1.0
 
 
-# Slices without a start and a sum inside the loop: only so does LLVM use vector instructions.
+# Places without a sign and no sum inside the loop: only so does LLVM use vector instructions.
 
 
 @njit(cache=True, nogil=True)
-def _grow(values, factors, a):
+def _grow(values, start, factors, place, k, a):
     """Play a round in one block."""
-    for c in range(len(values)):
-        values[c] = (values[c] + a) * factors[c]
+    first, row = np.uint64(start), np.uint64(place)
+    for c in range(np.uint64(k)):
+        values[first + c] = (values[first + c] + a) * factors[row + c]
 
 
 @njit(cache=True, nogil=True)
-def _wait(values, a):
+def _wait(values, start, k, a):
     """The same where nothing was recorded: the factor is one."""
-    for c in range(len(values)):
-        values[c] += a
+    first = np.uint64(start)
+    for c in range(np.uint64(k)):
+        values[first + c] += a
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -144,22 +146,22 @@ def fold_rounds(
                         for c in range(k):
                             mean_row[c] += seat_weights[row] * given[row, column + c]
                     column += k
-                    _grow(state[start : start + k], mean_row[:k], a)
+                    _grow(state, start, mean_row, 0, k, a)
                     continue
                 if end == first + 1:
                     offset = offsets[rules[first], b] if rules[first] >= 0 else -1
                     level = levels[first, slot]
                     if level < 0 or offset < 0:
-                        _wait(state[start : start + k], a)
+                        _wait(state, start, k, a)
                     else:
                         place = offset + (bins[first, score] * n_levels + level) * k
-                        _grow(state[start : start + k], tables[place : place + k], a)
+                        _grow(state, start, tables, place, k, a)
                     continue
                 _mix(
                     first, end, b, score, slot, n_levels, k, rules, bins, levels, seat_weights,
                     offsets, tables, mean_row,
                 )  # fmt: skip
-                _grow(state[start : start + k], mean_row[:k], a)
+                _grow(state, start, mean_row, 0, k, a)
             total = not_yet(t) * scale + _worth(state, weights)
             log_e = log(total) + power * LOG_UNIT
             log_es[i] = log_e

@@ -164,6 +164,11 @@ class Portfolio:
         tables = np.concatenate(flat) if flat else np.zeros(0)
         return np.array(rows, dtype=np.int64).reshape(-1, 6), offsets, tables
 
+    @cached_property
+    def slots(self) -> frozenset[str]:
+        """Slots that tables are looked up by."""
+        return frozenset(b.components[0].slot for b in self.blocks if not b.is_given)
+
     @property
     def n_given(self) -> int:
         """Columns of factors that come with the rows."""

@@ -56,7 +56,7 @@ def read_plays(
     PlayLogError for a file that cannot be opened, is no play log, or options that cannot be.
     """
     options = options or ReadOptions()
-    verify_options(options)
+    _verify_options(options)
     checker = _Checker(options)
     pieces = read_rows(Path(path), options, careful=careful)
     with ThreadPoolExecutor(1) as reader:  # reads on while this chunk is checked
@@ -66,7 +66,7 @@ def read_plays(
             yield checker.chunk(rows)
 
 
-def verify_options(options: ReadOptions) -> None:
+def _verify_options(options: ReadOptions) -> None:
     """Raise PlayLogError for options that cannot be."""
     _zone(options.zone)
     if options.rows < 1:
@@ -269,7 +269,7 @@ class _Checker:
         for place, box in enumerate(BOXES):
             columns.refuse(after[:, place] < 0, f"late_{box} takes more than {box} holds")
         nets = np.stack([columns.number(f"net_{box}") for box in BOXES], axis=1)
-        has_net = nets != _MISSING
+        has_net: NDArray[np.bool_] = nets != _MISSING
         arrays["nets"] = np.where(has_net, nets, 0)
         arrays["cover"] = np.stack(
             [columns.cents(f"cover_{box}", least=0, empty=-1) for box in BOXES[1:3]], axis=1

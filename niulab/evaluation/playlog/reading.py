@@ -299,13 +299,13 @@ class _Careful:
     def _json(self, text: str) -> str:
         try:
             row = json_row(text)
-            values = {name: _json_text(name, value) for name, value in row.items()}
+            fields = [_json_text(name, row.get(name)) for name in COLUMNS]
         except (ValueError, OverflowError) as error:
             return f"unreadable JSON: {str(error)[:100]}"
-        for name in values.keys() - _SCHEMA:
+        for name in row.keys() - _SCHEMA:
             shown = _shown(name.encode("utf-8", "replace"))[:80]
             self.rows.warn(f"key '{shown}' is not of the schema: left out")
-        self.fields.append([values.get(name, "") for name in COLUMNS])
+        self.fields.append(fields)
         return ""
 
 
@@ -316,6 +316,8 @@ def _is_header(fields: list[str]) -> bool:
 def _json_text(name: str, value: Any) -> str:
     if value is None or value is False:
         return ""
+    if type(value) is int:
+        return str(value)
     if isinstance(value, str):
         text = value
     elif isinstance(value, list) and name in {*HANDS, "seat_order"}:

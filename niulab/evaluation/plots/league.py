@@ -135,7 +135,7 @@ def _draw_regret(axes: Axes, curves: Sequence[Curve], positive: NDArray[np.float
 def _bound_lines(axes: Axes, bounds: Bounds, *, horizontal: bool = False) -> None:
     """Lines of the optimum (solid) and of uniform play (dotted), named at their ends."""
     named = (
-        (bounds.optimum, "optimum", "-", "left"),
+        (bounds.optimum, bounds.ceiling, "-", "left"),
         (bounds.random, bounds.floor, ":", "right"),  # away from each other where they are close
     )
     for bound, name, dash, side in named:

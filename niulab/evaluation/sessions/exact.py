@@ -13,24 +13,26 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.agents.base import Agent, FiniteMemoryBettor, StochasticAgent, as_actions
+from niulab.agents.base import Agent, FiniteMemoryBettor, StochasticAgent
 from niulab.agents.betting.solver import solve_task
 from niulab.envs.encoding import Encoding
 from niulab.envs.rows.masks import LegalActions
 from niulab.envs.settings import N_SETTINGS, EnvSettings
 from niulab.envs.vector import NiuNiuVectorEnv
 from niulab.errors import ConfigError
+from niulab.evaluation.answers import AnswerReader
 from niulab.evaluation.asking import (
     HandAsker,
     Progress,
     asked_weights,
     probabilities_of,
     why_hands_simulated,
+    why_memory_simulated,
 )
 from niulab.evaluation.exact import SETTING_IS_FREE
 from niulab.evaluation.score import Bounds, SessionScore
 from niulab.evaluation.sessions.remembered import remembered_ends
-from niulab.evaluation.sessions.walk import SessionWalk, Weights, masks_at
+from niulab.evaluation.sessions.walk import SessionWalk, Weights, masks_at, uniform_choice
 from niulab.seeding import generator, stream_seed
 from niulab.solvers.joint_law import JointLaw, joint_law
 from niulab.solvers.matchups import matchups
@@ -108,7 +110,7 @@ def session_bounds(settings: EnvSettings) -> Bounds:
         law = joint_law(settings.rules)
         if _sets_hands(settings):
             law = policy_law(settings.rules, uniform_weights(matchups(settings.rules)))
-        random = SessionWalk(settings, lambda _: law).run(_uniform).value
+        random = SessionWalk(settings, lambda _: law).run(uniform_choice(settings)).value
         try:
             best = solve_task(settings)
         except ConfigError:  # a sheet, an objective or a lattice without a solver
@@ -129,6 +131,7 @@ def _key(settings: EnvSettings) -> tuple[object, ...]:
         settings.target_cents,
         settings.n_rounds,
         settings.can_leave,
+        settings.stakes,
     )
 
 
@@ -145,11 +148,6 @@ def _source(agent: Agent, settings: EnvSettings, *, stochastic: bool) -> str:
     if _follows(agent, settings):
         return "tables"
     return "probabilities" if stochastic else "argmax"
-
-
-def _uniform(_chips: NDArray[np.int64], _left: int | None, masks: NDArray[np.bool_]) -> Weights:
-    shares: Weights = masks / masks.sum(axis=1, keepdims=True)
-    return shares
 
 
 # ---------------------------------------------------------------- asking
@@ -172,6 +170,7 @@ class _Asked:
         self.n_illegal = 0
         self.sets_hands = _sets_hands(settings)
         self._encoding = Encoding(settings)
+        self._reader = AnswerReader(settings)
         self._words: dict[str, Any] = {
             "chunk": chunk,
             "stochastic": stochastic,
@@ -197,7 +196,7 @@ class _Asked:
             self.agent.initial_state(len(rows)),
             generator(0, "evaluation/agent"),
         )
-        actions = as_actions(answer, len(rows), self.agent.name)
+        actions = self._reader.actions(answer, bankrolls, self.agent.name)
         known = (actions >= 0) & (actions < masks.shape[1])
         is_legal = known & masks[rows, np.where(known, actions, 0)]
         self.n_illegal += int(np.count_nonzero(~is_legal))
@@ -262,7 +261,7 @@ class _Dependence(NamedTuple):
 
 def _look(agent: Agent, settings: EnvSettings) -> tuple[str | None, _Dependence]:
     """Why there is no exact score, or None; and what the agent's answers were seen to depend on."""
-    reason = _why_task_simulated(settings)
+    reason = _why_task_simulated(settings) or why_memory_simulated(agent)
     if reason is not None or _follows(agent, settings):
         return reason, _Dependence()
     found = _dependence(agent, settings)
@@ -277,10 +276,10 @@ def _dependence(agent: Agent, settings: EnvSettings) -> _Dependence:
     bankrolls, lefts = _some_states(settings, rng)
     masks = masks_at(settings, LegalActions(settings), bankrolls)
     shown = Encoding(settings).encode_bets(len(bankrolls), bankrolls=bankrolls, rounds_left=lefts)
-    memory, answers = agent.initial_state(len(shown)), []
+    memory, answers, reader = agent.initial_state(len(shown)), [], AnswerReader(settings)
     for seed in (0, 1):
         answer, memory = agent.act(shown, masks, {}, memory, generator(seed, "evaluation/agent"))
-        answers.append(as_actions(answer, len(shown), agent.name))
+        answers.append(reader.actions(answer, bankrolls, agent.name))
     n_changed = int(np.count_nonzero(answers[0] != answers[1]))
     by_chance = None
     if n_changed:
@@ -313,19 +312,19 @@ def _remembered(agent: Agent, settings: EnvSettings) -> str | None:
     env = NiuNiuVectorEnv(_ROWS, replace(settings, mask="info"))
     shown, infos = env.reset(seed=stream_seed(0, "evaluation/memory"))
     memory, is_playing = agent.initial_state(_ROWS), np.ones(_ROWS, dtype=np.bool_)
-    n_changed = n_asked = 0
+    n_changed, n_asked, reader = 0, 0, AnswerReader(settings)
     for _ in range(_MOST_STEPS):
         masks, rng = env.action_masks(), generator(0, "evaluation/agent")
         answer, _ = agent.act(shown, masks, {}, agent.initial_state(_ROWS), rng)
-        fresh = as_actions(answer, _ROWS, agent.name)
+        chips = infos["bankroll_cents"]
+        fresh = reader.actions(answer, chips, agent.name)
         rng = generator(0, "evaluation/agent")
         answer, memory = agent.act(shown, masks, infos, memory, rng)
-        actions = as_actions(answer, _ROWS, agent.name)
+        actions = reader.actions(answer, chips, agent.name)
         n_changed += int(np.count_nonzero((actions != fresh) & is_playing))
         n_asked += int(np.count_nonzero(is_playing))
-        known = np.where((actions >= 0) & (actions < masks.shape[1]), actions, 0)
-        legal = np.where(masks[np.arange(_ROWS), known], known, 0)
-        shown, _, terminated, truncated, infos = env.step(legal)
+        moves, _ = reader.moves(answer, masks, agent.name)
+        shown, _, terminated, truncated, infos = env.step(moves)
         is_playing &= ~(terminated | truncated)
         if not is_playing.any():
             break
@@ -379,8 +378,9 @@ def _some_states(
 
     def note(chips: NDArray[np.int64], left: int | None, masks: NDArray[np.bool_]) -> Weights:
         seen.extend((bankroll, left or 0) for bankroll in chips.tolist())
-        return _uniform(chips, left, masks)
+        return uniform(chips, left, masks)
 
+    uniform = uniform_choice(settings)
     SessionWalk(settings, lambda _: joint_law(settings.rules)).run(note)
     rows = np.array(seen, dtype=np.int64)
     if len(rows) > _SAMPLE:

@@ -18,10 +18,11 @@ from niulab.engine.wagers import Slip, cover_from
 from niulab.envs.encoding import BETTING
 from niulab.envs.rows.masks import LegalActions
 from niulab.envs.settings import EnvSettings
+from niulab.envs.stakes.mapping import StakeMap
 from niulab.solvers.joint_law import JointLaw
 from niulab.solvers.sessions.net_law import NetLaw, net_law
 
-__all__ = ["Choose", "SessionEnds", "SessionWalk", "Weights", "masks_at"]
+__all__ = ["Choose", "SessionEnds", "SessionWalk", "Weights", "masks_at", "uniform_choice"]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -172,3 +173,18 @@ def masks_at(
     masks = np.ones((len(bankrolls), settings.n_actions), dtype=np.bool_)
     legal.write(np.full(len(bankrolls), BETTING, dtype=np.int8), bankrolls, masks)
     return masks
+
+
+def uniform_choice(settings: EnvSettings) -> Choose:
+    """Uniform play: over the legal actions, or over the vectors of continuous stakes."""
+    if settings.stakes == "continuous":
+        stakes = StakeMap(settings)
+        return lambda bankrolls, _left, _masks: stakes.shares(bankrolls)
+
+    def choose(
+        _bankrolls: NDArray[np.int64], _left: int | None, masks: NDArray[np.bool_]
+    ) -> Weights:
+        shares: Weights = masks / masks.sum(axis=1, keepdims=True)
+        return shares
+
+    return choose

@@ -21,11 +21,13 @@ from niulab.evaluation.tables.suite import (
     efficiency_cells,
     failure_cells,
     improvement_cells,
+    reference_cells,
     regret_cells,
     score_cells,
     suite_csv,
     suite_legend,
     suite_markdown,
+    time_cells,
 )
 from niulab.evaluation.tables.text import Cells, csv_text, figure_columns, markdown_table
 
@@ -48,6 +50,7 @@ __all__ = [
     "markdown_table",
     "provenance",
     "rank_cells",
+    "reference_cells",
     "regret_cells",
     "score_cells",
     "score_lines",
@@ -55,4 +58,5 @@ __all__ = [
     "suite_legend",
     "suite_markdown",
     "summary",
+    "time_cells",
 ]

@@ -131,11 +131,11 @@ def legend(league: League) -> list[str]:
     """What the columns mean, as Markdown lines, with the bounds they stand between."""
     lines = []
     if league.bounds.optimum is not None:
-        lines.append(f"- optimum: {_value(float(league.bounds.optimum))} (exact)")
+        lines.append(f"- {league.bounds.ceiling}: {_value(float(league.bounds.optimum))} (exact)")
     if league.bounds.random is not None:
         lines.append(f"- {league.bounds.floor}: {_value(float(league.bounds.random))} (exact)")
-    floor = league.bounds.floor
-    lines.append(f"- score: (value - {floor}) / (optimum - {floor})")
+    floor, ceiling = league.bounds.floor, league.bounds.ceiling
+    lines.append(f"- score: (value - {floor}) / ({ceiling} - {floor})")
     if any(isinstance(row.score, ArrangementScore) for row in league.rows):
         lines.append(
             "- errors: hands, of all the shoe can deal, not always set optimally; niu found: "
@@ -204,7 +204,7 @@ def score_lines(score: Score) -> list[tuple[str, str]]:
         lines.append(("optimum", "not known exactly for this task"))
     else:
         gap = f" (gap {score.bounds.gap:.1e})" if score.bounds.gap else ""
-        lines.append(("optimum", _value(float(score.bounds.optimum)) + gap))
+        lines.append((score.bounds.ceiling, _value(float(score.bounds.optimum)) + gap))
     if score.bounds.random is not None:
         lines.append((score.bounds.floor, _value(float(score.bounds.random))))
     if (regret := _regret(score)) is not None:

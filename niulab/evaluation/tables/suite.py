@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isinf, isnan
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.evaluation.curves import THRESHOLDS
+from niulab.evaluation.statistics.aggregates import iqm
 from niulab.evaluation.statistics.efficiency import SampleEfficiency
 from niulab.evaluation.statistics.intervals import Interval
 from niulab.evaluation.statistics.suite_results import SuiteResults
@@ -22,11 +23,13 @@ __all__ = [
     "efficiency_cells",
     "failure_cells",
     "improvement_cells",
+    "reference_cells",
     "regret_cells",
     "score_cells",
     "suite_csv",
     "suite_legend",
     "suite_markdown",
+    "time_cells",
 ]
 
 _AGGREGATES = {"iqm": "IQM", "median": "median", "mean": "mean", "optimality_gap": "gap"}
@@ -87,6 +90,37 @@ def score_cells(results: SuiteResults) -> Cells:
     return _task_cells(results, results.scores, _score)
 
 
+def reference_cells(
+    scores: Mapping[str, Mapping[str, float | None]], tasks: Sequence[str]
+) -> Cells:
+    """Normalized scores of agents that were not trained, by label and task, with the IQM over tasks
+    where all have one.
+    """
+    rows = []
+    for label, by_task in scores.items():
+        found = [by_task.get(task) for task in tasks]
+        known = [score for score in found if score is not None]
+        middle = _score(iqm(np.array(known))) if len(known) == len(tasks) else ""
+        rows.append([label, middle, *("" if x is None else _score(x) for x in found)])
+    return ["agent", "IQM", *tasks], rows
+
+
+def time_cells(results: SuiteResults) -> Cells:
+    """What a run of each algorithm took on each task, in the mean: steps, seconds of learning."""
+    rows = []
+    for i, algorithm in enumerate(results.algorithms):
+        for k, task in enumerate(results.tasks):
+            cpu, wall = results.cpu_seconds[i, :, k], results.wall_seconds[i, :, k]
+            known = ~np.isnan(cpu)
+            if not known.any():
+                continue
+            steps, seconds = results.steps[i, known, k], cpu[known]
+            speed = f"{steps.sum() / seconds.sum():,.0f}" if seconds.sum() else ""
+            row = [f"{steps.mean():,.0f}", f"{seconds.mean():,.1f}", f"{np.nanmean(wall):,.1f}"]
+            rows.append([algorithm, task, *row, speed])
+    return ["algorithm", "task", "steps", "cpu seconds", "wall seconds", "steps / cpu second"], rows
+
+
 def regret_cells(results: SuiteResults) -> Cells:
     """Mean cumulative regret of each task's runs, in the task's unit, and of how many runs."""
     return _task_cells(results, results.regrets, _regret)
@@ -105,13 +139,17 @@ def efficiency_cells(summary: SuiteSummary) -> Cells:
 
 
 def failure_cells(results: SuiteResults) -> Cells:
-    """Every cell without a score, and why."""
+    """Every cell without a score, and why; seeds with one reason share a row."""
+    seeds: dict[tuple[str, str, str], list[str]] = {}
+    for record in results.to_records():
+        if record["reason"]:
+            key = (record["algorithm"], record["task"], record["reason"])
+            seeds.setdefault(key, []).append(str(record["seed"]))
     rows = [
-        [record["algorithm"], record["task"], str(record["seed"]), record["reason"]]
-        for record in results.to_records()
-        if record["reason"]
+        [algorithm, task, ", ".join(found), reason.splitlines()[0]]
+        for (algorithm, task, reason), found in seeds.items()
     ]
-    return ["algorithm", "task", "seed", "reason"], rows
+    return ["algorithm", "task", "seeds", "reason"], rows
 
 
 def suite_csv(results: SuiteResults) -> str:
@@ -129,7 +167,7 @@ def suite_legend(summary: SuiteSummary) -> list[str]:
     n_algorithms, n_runs, n_tasks = summary.results.shape
     lines = [
         f"- {n_algorithms} algorithms x {n_tasks} tasks x {n_runs} seeds",
-        "- normalized scores: 0 is uniform play, 1 the optimum",
+        "- normalized scores: 0 is uniform play (after a look: the best blind slip), 1 the optimum",
         "- IQM: mean of the middle half of all runs of all tasks",
         "- median, mean: over tasks, of each task's mean; gap: mean shortfall below 1",
     ]
@@ -204,5 +242,5 @@ def _regret(regret: float) -> str:
 
 def _score(value: float, digits: int = 4) -> str:
     text = f"{value:.{digits}f}"
-    # a score that is not quite 1 must not print as the optimum's
-    return f"1-{1 - value:.0e}" if value < 1 - 1e-15 and float(text) == 1 else text
+    # a score that is not quite 1 must not print as the optimum's; sessions round at about 1e-14
+    return f"1-{1 - value:.0e}" if value < 1 - 1e-12 and float(text) == 1 else text

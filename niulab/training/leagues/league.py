@@ -15,7 +15,7 @@ from niulab.evaluation.report import ReportFiles, write_report
 from niulab.parallel import Engine, Outcome, run_tasks, verify_engine
 from niulab.training.config import TrainConfig, read_train
 from niulab.training.run import RunResult, train
-from niulab.training.run_folder import RunFolder
+from niulab.training.runs.run_folder import RunFolder
 
 __all__ = ["LeagueResult", "hold_league"]
 
@@ -130,10 +130,11 @@ def _train_apart(
 
 def _checked(row: TrainRow, seed: int, config: BenchmarkConfig) -> TrainConfig:
     run = read_train(row.config, seed=seed)
-    ours, theirs = config.settings.rules, run.settings.rules
+    ours, theirs = config.settings, run.settings
     if (run.task, theirs.rules_hash) != (config.task, ours.rules_hash):
         raise ConfigError(
-            f"the run '{row.config}' learns {run.task} under {theirs.name}, the benchmark asks for "
-            f"{config.task} under {ours.name}: name a training config of that task"
+            f"the run '{row.config}' learns {run.task} under {theirs.rules_name}, the "
+            f"benchmark asks for {config.task} under {ours.rules_name}: name a training config of "
+            "that task"
         )
     return run

@@ -10,7 +10,8 @@ import torch
 from niulab.agents import make_agent
 from niulab.agents.models.card import CardNetwork, MlpNetwork, ModelCard
 from niulab.agents.models.file import load_model, read_card, save_model
-from niulab.agents.models.sb3 import agent_of, build_policy, load_agent
+from niulab.agents.models.policies import build_policy
+from niulab.agents.models.sb3 import agent_of, load_agent
 from niulab.engine.ranking import all_hands
 from niulab.envs import make_settings
 from niulab.envs.encoding import Encoding
@@ -37,14 +38,23 @@ def written(folder, *, algorithm="ppo", network=NETWORK, settings=ARRANGE, **cha
     return policy, save_model(folder, card.model_copy(update=changes), policy.state_dict())
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "maskable_ppo", "dqn"])
-@pytest.mark.parametrize("network", [NETWORK, MlpNetwork(hidden=(8,))], ids=["cards", "mlp"])
+@pytest.mark.parametrize("algorithm", ["ppo", "a2c", "maskable_ppo", "imitation", "dqn", "qrdqn"])
+@pytest.mark.parametrize(
+    "network",
+    [
+        NETWORK,
+        NETWORK.model_copy(update={"vectors": "ranks_and_suits", "products": True, "features": 2}),
+        MlpNetwork(hidden=(8,)),
+        MlpNetwork(hidden=(8,), frequencies=4),
+    ],
+    ids=["cards", "ranks and suits", "mlp", "waves"],
+)
 def test_a_model_comes_back_as_it_was(algorithm, network, tmp_path):
     policy, folder = written(tmp_path / "m", algorithm=algorithm, network=network)
     agent = load_agent(folder, ARRANGE)
     expected = agent_of(policy, ARRANGE).set_hands(HANDS)
     assert np.array_equal(agent.set_hands(HANDS), expected)
-    assert hasattr(agent, "probabilities") == (algorithm != "dqn")
+    assert hasattr(agent, "probabilities") == (algorithm not in {"dqn", "qrdqn"})
     assert agent.name == f"{algorithm}-{network.kind}-3"
 
 
@@ -185,7 +195,7 @@ def test_a_model_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("niulab.agents.models.file.write_synced", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(CheckpointError, match="No space left on device"):
         written(folder)
     assert (folder / "weights.safetensors").read_bytes() == before
     load_agent(folder, ARRANGE)
@@ -226,3 +236,24 @@ def test_a_card_of_impossible_settings_is_refused(settings, tmp_path):
     with pytest.raises(CheckpointError, match="cannot be made by this version") as error:
         load_agent(folder, ARRANGE)
     assert "pydantic" not in str(error.value)
+
+
+@pytest.mark.parametrize(("own", "claimed"), [("ppo", "a2c"), ("a2c", "maskable_ppo")])
+def test_a_card_cannot_claim_another_algorithm_with_the_same_network(own, claimed, tmp_path):
+    _, folder = written(tmp_path / "m", algorithm=own)
+    card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps(card | {"algorithm": claimed}))
+    message = f"claims algorithm = '{claimed}', its weights are of algorithm = '{own}'"
+    with pytest.raises(CheckpointError, match=message):
+        load_agent(folder, ARRANGE)
+
+
+def test_numbers_of_16_bits_come_back_rounded_as_32(tmp_path):
+    _, folder = written(tmp_path / "m")
+    card, weights = load_model(folder)
+    half = save_model(tmp_path / "half", card, weights, is_half=True)
+    sizes = [(place / "weights.safetensors").stat().st_size for place in (folder, half)]
+    assert sizes[1] < 0.65 * sizes[0]
+    _, read = load_model(half)
+    assert all(torch.equal(read[name], weights[name].half().float()) for name in weights)
+    load_agent(half, ARRANGE)

@@ -1,7 +1,10 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 import torch
 
+from niulab.agents.models.layers import Waves
 from niulab.agents.models.networks import (
     CardLayout,
     CardReader,
@@ -113,3 +116,50 @@ def test_before_the_deal_only_the_context_speaks():
         assert torch.allclose(net.forward_actor(seen), context[:, : settings.n_actions])
         assert not torch.allclose(net.forward_actor(seen)[0], net.forward_actor(seen)[1])
     assert net.reader.context(seen).max() <= 1
+
+
+def test_products_are_the_sum_over_pairs_of_cards():
+    torch.manual_seed(0)
+    function = DeepSet(4, [], 1, "sine", vectors="ranks_and_suits", products=True)
+    vectors, head = function.vectors.weight, function.head[0]
+    for cards in ([0, 17, 51], [4, 5], [9, NO_CARD, 30]):
+        each = [vectors[card] for card in cards]
+        pairs = sum(a * b for a, b in combinations(each, 2))
+        want = head(torch.cat([sum(each), pairs]))
+        assert torch.allclose(function(torch.tensor([cards]))[0], want, atol=1e-6)
+
+
+def test_a_rank_and_a_suit_make_a_card_and_no_card_is_nothing():
+    vectors = DeepSet(4, [], 1, "sine", vectors="ranks_and_suits").vectors.weight
+    ace_of_spades, ace_of_diamonds, king_of_spades, king_of_diamonds = vectors[[3, 0, 51, 48]]
+    assert torch.allclose(
+        ace_of_spades - ace_of_diamonds, king_of_spades - king_of_diamonds, atol=1e-6
+    )
+    assert len(vectors) == NO_CARD + 1
+    assert not vectors[NO_CARD].any()
+
+
+def test_waves_keep_the_numbers_and_tell_neighbors_apart():
+    torch.manual_seed(0)
+    plain, waved = Waves(2, 64, 0.001), Waves(2, 64, 30.0)
+    seen = torch.tensor([[0.5, 1.0], [0.505, 1.0]])  # 20 cents of 4,000 apart
+
+    def distance(waves):
+        out = waves(seen)
+        assert torch.equal(out[:, :2], seen)
+        assert out.shape == (2, 66)
+        return (out[0, 2:] - out[1, 2:]).square().mean().sqrt().item()
+
+    assert distance(plain) < 1e-4
+    # sin(x + d) - sin(x) has the mean square 1 - cos d; d is normal with SD 30 x 0.005
+    assert distance(waved) == pytest.approx((1 - np.exp(-(0.15**2) / 2)) ** 0.5, rel=0.25)
+
+
+def test_waves_of_the_context_are_weights_of_their_own():
+    settings = make_settings("niulab/NiuNiu-v0", encoding="ids")
+    words = words_of(settings) | SMALL
+    plain = SplitActorCritic(**words).state_dict()
+    waved = SplitActorCritic(**words, frequencies=16).state_dict()
+    assert plain["context.0.weight"].shape == (8, 7)  # as before there were waves
+    assert waved["context.0.directions"].shape == (16, 7)
+    assert waved["context.1.weight"].shape == (8, 7 + 16)

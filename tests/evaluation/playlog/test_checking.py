@@ -124,6 +124,27 @@ def test_times_with_and_without_a_zone(log, text, zone, micros):
     assert chunk.plays.time[1] == 1709294400_000_000
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1969-12-31T23:59:59.999999Z",
+        "1677-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+        "0000-01-01T00:00:00Z",
+        "0001-01-01T00:00:00Z",
+        "2023-02-29T00:00:00Z",
+        "2024-01-01T23:59:60Z",
+        "2024-01-01T24:00:00Z",
+        "2024-01-01 00:00:00.1Z",
+    ],
+)
+def test_a_time_is_read_alike_whatever_stands_beside_it(log, text):
+    alone = read(log, {"time": text})
+    beside = read(log, {"time": text}, {"time": "2024-03-01T13:00+01:00", "round_id": "r2"})
+    assert alone.quarantined == beside.quarantined
+    assert alone.plays.time.tolist() == beside.plays.time.tolist()[:-1]
+
+
 def test_identical_rows_are_dropped_and_counted_and_differing_ones_quarantined(log):
     chunk = read(
         log, {}, {}, {"single": "4000"}, {"player": "bob"}, {}, {"time": "2024-03-01 12:00Z"}

@@ -261,9 +261,16 @@ def test_a_file_that_is_no_play_log_is_one_clear_error(tmp_path, data, message):
 
 
 @pytest.mark.parametrize(
-    "options", [{"zone": "Mars/Base"}, {"separator": "::"}, {"encoding": "no-such"}, {"rows": 0},
-                {"card_ids": CardIds(suits="DDDD")}]
-)  # fmt: skip
+    "options",
+    [
+        {"zone": "Mars/Base"},
+        {"separator": "::"},
+        {"encoding": "no-such"},
+        {"encoding": "hex"},
+        {"rows": 0},
+        {"card_ids": CardIds(suits="DDDD")},
+    ],
+)
 def test_options_that_cannot_be(tmp_path, options):
     with pytest.raises(PlayLogError):
         read(tmp_path / "log", TEXT, **options)

@@ -5,6 +5,7 @@ import random
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,6 +38,10 @@ SPICE = (
     *(b"{", b"}", b"[" * 50, b"round_id", CORE_CSV.split(b"\n")[0] + b"\n"),
     *(b"9999-12-31T23:59:59-14:00", b"0001-01-01T00:00:00+14:00"),
 )
+
+
+def zstd(data):
+    return pa.compress(data, "zstd", asbytes=True) if data else b""
 
 
 def mutated(data, rng):
@@ -152,7 +157,8 @@ def fuzzed(path, seed, n):
     for _ in range(n):
         data = mutated(rng.choice(SEEDS), rng)
         if rng.random() < 0.2:
-            data = gzip.compress(data, 1, mtime=0)
+            pack = rng.choice((lambda d: gzip.compress(d, 1, mtime=0), zstd))
+            data = pack(data)
             if rng.random() < 0.5:
                 data = mutated(data, rng)
         options = ReadOptions(rows=rng.choice((4, 9, 100_000, 100_000)))

@@ -56,8 +56,8 @@ class Source:
         self._is_damaged = False
         if encoding is not None:
             try:
-                codecs.lookup(encoding)
-            except LookupError:
+                b"12".decode(encoding, "replace")  # refuses codecs that are not of text, too
+            except (LookupError, ValueError):
                 message = f"no encoding '{encoding}'; write utf-8, utf-16 or windows-1252"
                 raise PlayLogError(message) from None
 

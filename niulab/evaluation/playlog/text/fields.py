@@ -22,7 +22,7 @@ from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, NO_TIME
 
 __all__ = ["Codes", "Read", "read_codes", "read_hands", "read_numbers", "read_times"]
 
-MOST_CENTS = 10**15
+_MOST_CENTS = 10**15
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUS = str.maketrans(
@@ -93,7 +93,7 @@ def _by_text(
     return Read(values[places], faults)
 
 
-def number_of(text: str) -> int | None:
+def _number_of(text: str) -> int | None:
     """A whole number, with or without thousands separators; None for anything else."""
     if _PLAIN.fullmatch(text):
         value = int(text.removesuffix(".0"))
@@ -105,7 +105,7 @@ def number_of(text: str) -> int | None:
             value = int(match[1] + match[2].replace(match[3], ""))
         else:
             return None
-    return value if abs(value) <= MOST_CENTS else None
+    return value if abs(value) <= _MOST_CENTS else None
 
 
 def read_numbers(column: Any, name: str, *, empty: int | np.int64 = 0) -> Read:
@@ -113,7 +113,7 @@ def read_numbers(column: Any, name: str, *, empty: int | np.int64 = 0) -> Read:
     what = "a seat" if name.endswith("seat") else "cents"
     return _by_text(
         column,
-        number_of,
+        _number_of,
         empty,
         lambda text: f"{name} '{_shown(text)}' is no whole number ({what})",
     )
@@ -134,7 +134,7 @@ def read_times(column: Any, name: str, zone: tzinfo) -> Read:
     )
 
 
-_UTC_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$"
+_UTC_TIME = r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$"
 
 
 def _plain_times(texts: Any) -> NDArray[np.int64] | None:
@@ -157,7 +157,7 @@ def _time_of(text: str, zone: tzinfo) -> int | None:
         return None
 
 
-def card_of(text: str, ids: CardIds | None) -> int | str:
+def _card_of(text: str, ids: CardIds | None) -> int | str:
     """The id of a card, or why there is none."""
     if _NUMBER.fullmatch(text):
         if ids is None:
@@ -216,7 +216,7 @@ def _tokens(
     ends = np.cumsum(sizes)
     keep[(ends - sizes)[is_empty]] = False  # an empty text splits into one empty card
     sizes[is_empty] = 0
-    known = [card_of(text, ids) if text else "" for text in flat.dictionary.to_pylist()]
+    known = [_card_of(text, ids) if text else "" for text in flat.dictionary.to_pylist()]
     if is_empty.any():
         tokens = tokens[keep]
         used = np.zeros(len(known), dtype=np.bool_)

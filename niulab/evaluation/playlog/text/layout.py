@@ -11,7 +11,7 @@ from typing import Any
 from niulab.errors import PlayLogError, nearest
 from niulab.evaluation.playlog.flat import COLUMNS, CORE
 
-__all__ = ["SEPARATORS", "Layout", "json_row", "layout_of", "split_line"]
+__all__ = ["SEPARATORS", "Layout", "json_row", "layout_of", "split_line", "verify_core"]
 
 SEPARATORS = ",;\t|"
 _KNOWN = frozenset(COLUMNS)
@@ -99,4 +99,6 @@ def json_row(text: str) -> dict[str, Any]:
         raise ValueError("nested too deep") from None
     if not isinstance(row, dict):
         raise ValueError(f"a row is an object, this is {type(row).__name__}")
+    if row.keys() <= _KNOWN:
+        return row
     return {name.strip().casefold(): value for name, value in row.items()}

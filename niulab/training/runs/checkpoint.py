@@ -1,9 +1,9 @@
 """The whole state of a run between two rollouts, written without pickle and read back bit for bit.
 
-A checkpoint is a folder ``step-000000401408`` with ``tensors.safetensors`` (weights, optimizer,
-last observations, torch's generator), ``state.json`` (counters, the other generators, the
-environment) and, for DQN and if asked for, ``replay_buffer.safetensors``. It appears whole or not
-at all.
+A checkpoint is a folder ``step-000000401408`` with ``tensors.safetensors`` (weights, optimizers,
+last observations and LSTM states, torch's generator), ``state.json`` (counters, the other
+generators, the environment) and, where there is one and if asked for,
+``replay_buffer.safetensors``. It appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
+from sb3_contrib.common.recurrent.type_aliases import RNNStates
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from niulab.agents.models.file import write_folder
@@ -38,7 +39,7 @@ __all__ = [
     "write_checkpoint",
 ]
 
-_FORMAT = "niulab-checkpoint-v1"
+_FORMAT = "niulab-checkpoint-v2"
 _TENSORS, _STATE, _BUFFER = "tensors.safetensors", "state.json", "replay_buffer.safetensors"
 _COUNTERS = (
     "num_timesteps",
@@ -50,6 +51,14 @@ _COUNTERS = (
 )
 _LAST = ("_last_obs", "_last_episode_starts")
 _WINDOW = "_stats_window_size"
+_OPTIMIZERS = (
+    "policy.optimizer",
+    "actor.optimizer",  # SAC and TD3 have two, SAC one more for its temperature
+    "critic.optimizer",
+    "ent_coef_optimizer",
+)
+_TEMPERATURE = "log_ent_coef"
+_LSTM = "_last_lstm_states"
 _BUFFER_ARRAYS = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
@@ -74,12 +83,12 @@ def write_checkpoint(
     replay_buffer: bool,
 ) -> Checkpoint:
     """Write the state of a run under ``folder``; ``notes`` are the caller's own, JSON-able."""
-    tensors, optimizer = _tensors(model)
+    tensors, groups = _tensors(model)
     state: dict[str, Any] = {
         "format": _FORMAT,
         "notes": dict(notes),
         "counters": {key: getattr(model, key) for key in _COUNTERS if hasattr(model, key)},
-        "optimizer": optimizer,
+        "optimizers": groups,
         "generators": _generators(),
         "action_space": model.action_space.np_random.bit_generator.state,
         "env": env.get_state(),
@@ -104,12 +113,19 @@ def prune_checkpoints(folder: Path, *, keep: int) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _tensors(model: BaseAlgorithm) -> tuple[dict[str, torch.Tensor], list[Any]]:
-    """All tensors of a run by name, and the optimizer's settings."""
+def _tensors(model: BaseAlgorithm) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """All tensors of a run by name, and the optimizers' settings."""
     result = {f"policy/{key}": value for key, value in model.policy.state_dict().items()}
-    optimizer = model.policy.optimizer.state_dict()
-    for index, moments in optimizer["state"].items():
-        result |= {f"optimizer/{index}/{key}": moment for key, moment in moments.items()}
+    groups = {}
+    for name, optimizer in _optimizers(model).items():
+        state = optimizer.state_dict()
+        groups[name] = state["param_groups"]
+        for index, moments in state["state"].items():
+            result |= {f"optimizer/{name}/{index}/{key}": x for key, x in moments.items()}
+    if getattr(model, _TEMPERATURE, None) is not None:
+        result[_TEMPERATURE] = getattr(model, _TEMPERATURE)
+    for index, part in enumerate(_lstm_states(model)):
+        result[f"lstm/{index}"] = part
     for key in _LAST:
         if getattr(model, key) is not None:
             result[f"last/{key}"] = torch.from_numpy(np.array(getattr(model, key)))
@@ -117,8 +133,27 @@ def _tensors(model: BaseAlgorithm) -> tuple[dict[str, torch.Tensor], list[Any]]:
         values = [float(episode[key]) for episode in model.ep_info_buffer or ()]
         result[f"episodes/{key}"] = torch.tensor(values, dtype=torch.float64)
     result["generator/torch"] = torch.get_rng_state()
-    plain = {key: value.detach().cpu().contiguous() for key, value in result.items()}
-    return plain, optimizer["param_groups"]
+    # cloned: SB3 registers a shared extractor under three names, safetensors wants each its own
+    plain = {key: value.detach().cpu().clone().contiguous() for key, value in result.items()}
+    return plain, groups
+
+
+def _optimizers(model: BaseAlgorithm) -> dict[str, torch.optim.Optimizer]:
+    """A model's optimizers by the path of their attribute."""
+    found = {}
+    for path in _OPTIMIZERS:
+        owner: Any = model
+        for name in path.split("."):
+            owner = getattr(owner, name, None)
+        if owner is not None:
+            found[path] = owner
+    return found
+
+
+def _lstm_states(model: BaseAlgorithm) -> list[torch.Tensor]:
+    """Hidden and cell states of policy and critic; empty for a model without a memory."""
+    states = getattr(model, _LSTM, None)
+    return [] if states is None else [*states.pi, *states.vf]
 
 
 # ---------------------------------------------------------------- reading
@@ -159,11 +194,17 @@ def _restore_model(
     for key, value in state["counters"].items():
         setattr(model, key, value)
     model.policy.load_state_dict(_below(tensors, "policy/"))
-    moments: dict[int, dict[str, torch.Tensor]] = {}
-    for name, tensor in _below(tensors, "optimizer/").items():
-        index, _, key = name.partition("/")
-        moments.setdefault(int(index), {})[key] = tensor
-    model.policy.optimizer.load_state_dict({"state": moments, "param_groups": state["optimizer"]})
+    for path, optimizer in _optimizers(model).items():
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for name, tensor in _below(tensors, f"optimizer/{path}/").items():
+            index, _, key = name.partition("/")
+            moments.setdefault(int(index), {})[key] = tensor
+        groups = state["optimizers"][path]
+        optimizer.load_state_dict({"state": moments, "param_groups": groups})
+    if getattr(model, _TEMPERATURE, None) is not None:
+        getattr(model, _TEMPERATURE).data.copy_(tensors[_TEMPERATURE])
+    if memory := [tensors[f"lstm/{index}"] for index, _ in enumerate(_lstm_states(model))]:
+        setattr(model, _LSTM, RNNStates((memory[0], memory[1]), (memory[2], memory[3])))
     for key, tensor in _below(tensors, "last/").items():
         setattr(model, key, tensor.numpy().copy())
     window = getattr(model, _WINDOW)

@@ -20,16 +20,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from niulab.agents.models.file import write_synced
+from niulab.agents.models.file import write_synced, writing
 from niulab.envs.encoding import Encoding
 from niulab.errors import CheckpointError, ConfigError
 from niulab.evaluation.curves import CURVE_FILE
 from niulab.seeding import ALGORITHM_VERSION
 from niulab.training.config import TrainConfig
 
-__all__ = ["RunFolder", "default_folder", "package_versions"]
+__all__ = ["RunFolder", "default_folder", "package_versions", "run_identity"]
 
 _FORMAT = "niulab-run-v1"
+_UNFINISHED = ".manifest.json.new"
 _PACKAGES = ("niulab", "gymnasium", "numpy", "torch", "stable-baselines3", "sb3-contrib")
 
 
@@ -84,8 +85,13 @@ class RunFolder:
         return self.path / "final"
 
     def verify_new(self) -> None:
-        """Raise ConfigError if something stands here already."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        """Raise ConfigError if something stands here already.
+
+        A manifest that was never finished is nothing: its run died before it began.
+        """
+        if self.path.exists() and (
+            not self.path.is_dir() or {p.name for p in self.path.iterdir()} - {_UNFINISHED}
+        ):
             raise ConfigError(
                 f"'{self.path}' exists already, and a run overwrites nothing: go on with that run "
                 "(--resume), or give this one another folder, name or seed"
@@ -94,17 +100,21 @@ class RunFolder:
     def create(self, config: TrainConfig, command: str) -> None:
         """Write manifest and config of a run that is about to begin."""
         self.verify_new()
-        self.path.mkdir(parents=True, exist_ok=True)
-        manifest = {"format": _FORMAT, **_identity(config), "legs": [_leg(0, command)]}
+        with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        manifest = {"format": _FORMAT, **run_identity(config), "legs": [_leg(0, command)]}
         _write_json(self.manifest_file, manifest)
-        write_synced(self.path / "config.toml", config.to_toml().encode())
+        self._write_config(config)
+
+    def _write_config(self, config: TrainConfig) -> None:
+        _replace(self.path / "config.toml", config.to_toml().encode())
 
     def verify_resumable(self, config: TrainConfig) -> None:
         """Raise CheckpointError, naming what changed, unless ``config`` is the run's own."""
         manifest = self.read_manifest()
         changed = [
             f"{key} was {_show(old)}, is {_show(new)}"
-            for key, old, new in _differences(manifest, _identity(config))
+            for key, old, new in _differences(manifest, run_identity(config))
         ]
         if changed:
             raise CheckpointError(
@@ -129,15 +139,18 @@ class RunFolder:
             )
         return manifest
 
-    def add_leg(self, step: int, command: str) -> None:
+    def add_leg(self, step: int, config: TrainConfig, command: str) -> None:
         """Note that the run goes on from ``step``, and with which versions."""
+        if not (self.path / "config.toml").exists():  # killed between manifest and config
+            self._write_config(config)
         manifest = self.read_manifest()
         manifest["legs"].append(_leg(step, command))
         _write_json(self.manifest_file, manifest)
 
     def add_evaluation(self, line: Mapping[str, Any]) -> None:
         """Append one evaluation."""
-        with self.evaluations_file.open("a", encoding="utf-8") as stream:
+        place = self.evaluations_file
+        with writing(place), place.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(line, allow_nan=False) + "\n")
 
     def drop_evaluations_after(self, step: int) -> None:
@@ -168,14 +181,14 @@ class RunFolder:
         return result
 
 
-def _identity(config: TrainConfig) -> dict[str, Any]:
+def run_identity(config: TrainConfig) -> dict[str, Any]:
     """What must not change between the legs of a run."""
     settings, encoding = config.settings, Encoding(config.settings)
     return {
         "config": config.to_json(),
         "settings": settings.to_json(),
         "rules": settings.rules.name,
-        "rules_hash": settings.rules.rules_hash,
+        "rules_hash": settings.rules_hash,
         "encoding": encoding.name,
         "n_columns": encoding.size,
         "seed": config.seed,
@@ -217,5 +230,6 @@ def _write_json(file: Path, content: Mapping[str, Any]) -> None:
 def _replace(file: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
     fresh = file.with_name(f".{file.name}.new")
-    write_synced(fresh, content)
-    fresh.replace(file)
+    with writing(file):
+        write_synced(fresh, content)
+        fresh.replace(file)

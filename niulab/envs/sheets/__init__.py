@@ -1,0 +1,1 @@
+"""Tasks whose rule sheet is drawn anew for every round: which it is, its terms, its values."""

@@ -1,0 +1,1 @@
+"""Continuous stakes: one number per box, mapped to the chips that the bankroll covers."""

@@ -1,0 +1,1 @@
+"""Reports of suites: algorithms on tasks with seeds, beside agents that need no training."""
