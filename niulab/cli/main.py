@@ -28,6 +28,7 @@ from niulab.cli import (
     tune,
 )
 from niulab.cli.agents import export, import_zip, play
+from niulab.cli.logs import log
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 

@@ -122,10 +122,11 @@ def merge(
     columns = column_list([name for name in PLAYS.names if name != "flags"])
     query = f"SELECT {columns}, {flags} AS flags, month, bucket FROM settled "
     query += "LEFT JOIN latest ON player = who"
+    batch = max(rows // 8, 1)
     for month, low, high in _batches(db, rows):
         where = f"WHERE month = {month} AND bucket BETWEEN {low} AND {high}"
         order = 'ORDER BY bucket, player, time NULLS FIRST, "table", round_id, seat'
-        found = db.sql(f"{query} {where} {order}").to_arrow_reader(ROWS_OF_GROUP)
+        found = db.sql(f"{query} {where} {order}").to_arrow_reader(batch)
         folder = f"plays/month={month_text(month)}"
         written = write_plays(found, store, folder, version, month=month_text(month))
         merged.files += written.files
@@ -168,7 +169,7 @@ def _mend(
         f"SELECT {names}, apart.k FROM staged JOIN apart ON {_KEY} = k UNION ALL "
         f"SELECT *, {_KEY} AS k FROM ({old} FROM {before}) WHERE k IN (SELECT k FROM known) "
         "ORDER BY k, source, line"
-    ).to_arrow_reader(min(rows, ROWS_OF_GROUP))
+    ).to_arrow_reader(max(rows // 8, 1))
     paths = []
     for place, table in enumerate(_whole_rounds(found, rows)):
         lines = table["line"].to_numpy().astype(np.int64)
