@@ -16,10 +16,8 @@ from niulab import __version__
 from niulab.cli import (
     benchmark,
     demo,
-    detect,
     evaluate,
     hand,
-    log,
     rules,
     simulate,
     solve,
@@ -28,7 +26,7 @@ from niulab.cli import (
     tune,
 )
 from niulab.cli.agents import export, import_zip, play
-from niulab.cli.logs import log
+from niulab.cli.logs import detect, log
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 

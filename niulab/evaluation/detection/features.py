@@ -12,7 +12,7 @@ Cards at a place are uniform over the deck. A level of -1 is not recorded: its f
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -220,11 +220,12 @@ def result_cells(
 
 
 def slot_levels(
-    plays: Plays, sheets: Sequence[RuleSet], slots: Set[str] = frozenset(SLOTS)
+    plays: Plays, sheets: Sequence[RuleSet], slots: Collection[str] = SLOTS
 ) -> NDArray[np.int16]:
     """Levels (n, len(SLOTS)) of every row; ``sheets`` by the code of a row's rules.
 
-    slots: those that are asked for; others may stay -1. Rows that are void, hold a card twice or lie under an unknown sheet have no levels.
+    slots: those that are asked for; others may stay -1. Rows that are void, hold a card twice or
+    lie under an unknown sheet have no levels.
     """
     n = len(plays)
     levels = np.full((n, len(SLOTS)), -1, dtype=np.int16)
@@ -236,7 +237,7 @@ def slot_levels(
         dealt = rows & is_ordered
         first = whose * HAND_SIZE
         levels[dealt, first : first + HAND_SIZE] = hands[dealt]
-        if slots.isdisjoint(LOW_SLOTS):
+        if not any(slot in slots for slot in LOW_SLOTS):
             continue
         ranks = hands[rows] // 4
         for r in range(12):
