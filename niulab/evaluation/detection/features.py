@@ -87,7 +87,16 @@ def verify_one_deck(rules: RuleSet) -> None:
 
 
 def top_box(rules: RuleSet) -> int:
-    """The column of BOXES with the highest odds that a hand's rank is paid at."""
+    """The column of BOXES with the highest odds that a hand's rank is paid at; kept."""
+    if rules.rules_hash not in _TOP_BOXES:
+        _TOP_BOXES[rules.rules_hash] = _find_top_box(rules)
+    return _TOP_BOXES[rules.rules_hash]
+
+
+_TOP_BOXES: dict[str, int] = {}
+
+
+def _find_top_box(rules: RuleSet) -> int:
     columns = boxes_of(rules)
     best, place = -1.0, 0
     for column, box in enumerate(columns[:3]):
@@ -230,8 +239,7 @@ def slot_levels(
     n = len(plays)
     levels = np.full((n, len(SLOTS)), -1, dtype=np.int16)
     counts = judged(plays)
-    own = counts & (plays.cards < NO_CARD).all(axis=1)
-    dealer = counts & (plays.dealer_cards < NO_CARD).all(axis=1)
+    own, dealer = counts & _are_known(plays.cards), counts & _are_known(plays.dealer_cards)
     is_ordered = (plays.flags & int(Flag.NO_ORDER)) == 0
     for whose, hands, rows in ((0, plays.cards, own), (1, plays.dealer_cards, dealer)):
         dealt = rows & is_ordered
@@ -254,3 +262,8 @@ def slot_levels(
         if RESULT in slots and rows.any():
             levels[rows, result] = result_cells(rules, plays.cards[rows], plays.dealer_cards[rows])
     return levels
+
+
+def _are_known(hands: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Whether all five cards of each hand are recorded, (n,); by columns, which are long."""
+    return np.logical_and.reduce([column < NO_CARD for column in hands.T])

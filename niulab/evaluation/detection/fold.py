@@ -185,7 +185,7 @@ def _seat_weights(plays: Plays, starts: RoundStarts) -> Floats:
     if n == 0:
         return np.empty(0)
     lengths = np.diff(starts.rounds)
-    totals = plays.stakes.sum(axis=1).astype(np.float64)
+    totals = np.einsum("nb->n", plays.stakes).astype(np.float64)
     by_round = np.repeat(np.add.reduceat(totals, starts.rounds[:-1]), lengths)
     equal = np.repeat(1.0 / lengths, lengths)
     return np.where(by_round > 0, totals / np.maximum(by_round, 1.0), equal)
