@@ -59,6 +59,7 @@ def database(
     }
     connection = duckdb.connect(":memory:", config=settings)
     try:
+        connection.execute("SET enable_progress_bar = false")  # it would print on stdout
         yield connection
     finally:
         connection.close()
