@@ -26,7 +26,7 @@ from niulab.cli import (
     tune,
 )
 from niulab.cli.agents import export, import_zip, play
-from niulab.cli.logs import log, vulnerability
+from niulab.cli.logs import detect, log, vulnerability
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -102,6 +102,7 @@ for _name, _room in {
     "import": import_zip,
     "benchmark": benchmark,
     "study": study,
+    "detect": detect,
     "play": play,
     "vulnerability": vulnerability,
     "demo": demo,

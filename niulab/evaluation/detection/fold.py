@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.errors import ConfigError
-from niulab.evaluation.detection.features import slot_levels, top_box
+from niulab.evaluation.detection.features import RESULT, SLOTS, slot_levels, top_box
 from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.detection.scores import N_STATISTICS, RoundStarts, round_starts, score_bins
 from niulab.evaluation.playlog.plays import Plays
@@ -75,11 +75,14 @@ class PlayerStates:
 
 
 class Folded(NamedTuple):
-    """States after some rounds, and the log e-value after each of them (n_rounds,)."""
+    """States after some rounds, the log e-value after each of them (n_rounds,), and the place of
+    each row's result in ``result_law`` (n,), -1 where it is not known.
+    """
 
     states: PlayerStates
     starts: RoundStarts
     log_es: Floats
+    results: NDArray[np.int16]
 
 
 def fold(
@@ -114,7 +117,7 @@ def fold(
         base_units=np.array([float(rules.base_unit_cents) for rules in sheets]),
         top_boxes=np.array([top_box(rules) for rules in sheets]),
     )
-    levels = slot_levels(plays, sheets)
+    levels = slot_levels(plays, sheets, portfolio.slots | {RESULT})
     weights = _seat_weights(plays, starts)
     after = states.copy()
     mine = after.take(starts.codes)
@@ -142,7 +145,7 @@ def fold(
     for field in fields(PlayerStates):
         getattr(after, field.name)[starts.codes] = getattr(mine, field.name)
     after.statistics[starts.codes] = scores.statistics
-    return Folded(after, starts, log_es)
+    return Folded(after, starts, log_es, levels[:, SLOTS.index(RESULT)].copy())
 
 
 def log_e_values(portfolio: Portfolio, states: PlayerStates) -> Floats:
@@ -182,7 +185,7 @@ def _seat_weights(plays: Plays, starts: RoundStarts) -> Floats:
     if n == 0:
         return np.empty(0)
     lengths = np.diff(starts.rounds)
-    totals = plays.stakes.sum(axis=1).astype(np.float64)
+    totals = np.einsum("nb->n", plays.stakes).astype(np.float64)
     by_round = np.repeat(np.add.reduceat(totals, starts.rounds[:-1]), lengths)
     equal = np.repeat(1.0 / lengths, lengths)
     return np.where(by_round > 0, totals / np.maximum(by_round, 1.0), equal)
