@@ -11,7 +11,6 @@ from niulab.agents import agent_names, make_agent
 from niulab.agents.models.file import load_model
 from niulab.agents.models.shipped import SHIPPED, find_shipped, read_shipped, shipped_agents
 from niulab.engine.ranking import all_hands
-from niulab.engine.rules import load_rules
 from niulab.envs.settings import make_settings
 from niulab.errors import CheckpointError, ConfigError
 from niulab.evaluation.benchmark import score_agent
@@ -29,8 +28,8 @@ def test_the_flagship_of_setting_hands_is_there():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_card_speaks_of_todays_sheet_and_of_a_shipped_config(name):
     card, weights = load_model(SHIPPED / name)
-    assert card.rules_hash == load_rules(card.rules).rules_hash
-    assert card.env_settings().rules.rules_hash == card.rules_hash
+    settings = make_settings(card.task, **({} if "Loophole" in card.task else {"rules": card.rules}))
+    assert card.rules_hash == card.env_settings().rules_hash == settings.rules_hash
     config = parse_train(card.config)
     assert (config.task, config.seed, config.algorithm.name) == (
         card.task,
@@ -40,6 +39,25 @@ def test_a_card_speaks_of_todays_sheet_and_of_a_shipped_config(name):
     assert config.replaced(seed=0) == read_train(name, seed=0)
     assert card.scores["rules_hash"] == card.rules_hash
     assert all(tensor.dtype == torch.float32 for tensor in weights.values())
+
+
+SCORES = {  # the least that each is shipped for
+    "maskable_ppo_niuniu": 0.95,
+    "maskable_ppo_session": 0.95,
+    "ppo_arrange": 1.0,
+    "ppo_arrange_hk": 0.999,
+    "ppo_loophole": 1.0,
+    "ppo_peek": 0.995,
+    "ppo_table": 1.0,
+}
+
+
+def test_every_task_with_a_menu_and_an_exact_score_has_an_agent():
+    assert set(NAMES) == set(SCORES)
+    for name, least in SCORES.items():
+        scores = read_shipped(name).scores
+        assert scores["is_exact"]
+        assert scores["normalized_score"] >= least
 
 
 @pytest.mark.parametrize("name", NAMES)
