@@ -28,7 +28,9 @@ def test_the_flagship_of_setting_hands_is_there():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_card_speaks_of_todays_sheet_and_of_a_shipped_config(name):
     card, weights = load_model(SHIPPED / name)
-    settings = make_settings(card.task, **({} if "Loophole" in card.task else {"rules": card.rules}))
+    settings = make_settings(
+        card.task, **({} if "Loophole" in card.task else {"rules": card.rules})
+    )
     assert card.rules_hash == card.env_settings().rules_hash == settings.rules_hash
     config = parse_train(card.config)
     assert (config.task, config.seed, config.algorithm.name) == (
@@ -69,6 +71,7 @@ def test_files_are_small(name):
 def test_an_agent_is_listed_for_its_task_and_loaded_without_pickle(name, monkeypatch):
     settings = read_shipped(name).env_settings()
     make_agent(f"trained:{name}", settings)  # torch itself imports with its pickle whole
+    agent_names(settings)  # numba reads its cache of compiled loops with pickle, once
 
     def forbidden(*args, **keywords):
         raise AssertionError("something was unpickled")
