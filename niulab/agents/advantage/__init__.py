@@ -1,1 +1,1 @@
-"""Advantage players: attackers of the game, for whom detectors must ring, with their exact worth."""
+"""Advantage players: those for whom detectors must ring, and what each earns, exactly."""

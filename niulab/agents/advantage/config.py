@@ -269,7 +269,7 @@ class Beneficiary(AttackConfig):
 
 
 class Exploiter(AttackConfig):
-    """Stakes every round what the sheet itself makes favorable, at short cover where it caps losses.
+    """Stakes every round what the sheet itself makes favorable, at short cover if that pays.
 
     He knows no card: under the tests' hypothesis he is honest.
     """

@@ -104,7 +104,7 @@ class Crowd:
         shape = len(self.seats), len(rounds)
         rows = np.broadcast_to(self.seats.seeds[:, None], shape)
         words = round_words(rows, np.broadcast_to(rounds, shape), group)
-        uniform: NDArray[np.float64] = words * 2.0**-WORD_BITS
+        uniform: NDArray[np.float64] = np.multiply(words, 2.0**-WORD_BITS, dtype=np.float64)
         return uniform
 
     @property

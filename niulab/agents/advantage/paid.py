@@ -19,7 +19,7 @@ _MISPAYS = 0
 
 
 class Beneficiaries(Attackers):
-    """Stake flat; now and then the first dealer of their table pays a win twice or spares a loss."""
+    """Stake flat; now and then their table's first dealer pays a win twice or spares a loss."""
 
     def __init__(self, rules: RuleSet, seats: Seats, config: Beneficiary) -> None:
         super().__init__(rules, seats, config)

@@ -18,6 +18,7 @@ from niulab.agents.advantage.crowd import Block, Crowd, Seats
 from niulab.engine.batch import BatchEngine
 from niulab.engine.cards import HAND_SIZE
 from niulab.engine.rules import RuleSet
+from niulab.errors import ConfigError
 from niulab.evaluation.logged.config import FloorConfig
 from niulab.evaluation.logged.honest import Bettor, Bettors
 from niulab.evaluation.logged.seating import Seating, seat_players
@@ -203,7 +204,8 @@ class World:
 
 
 def _make_crowd(rules: RuleSet, seats: Seats, config: PlayerConfig) -> Crowd:
+    if isinstance(config, AttackConfig):
+        return make_attackers(rules, seats, config)
     if isinstance(config, Bettor):
         return Bettors(rules, seats, config)
-    assert isinstance(config, AttackConfig)
-    return make_attackers(rules, seats, config)
+    raise ConfigError(f"nobody plays '{config.kind}': take a kind of PLAYER_KINDS")

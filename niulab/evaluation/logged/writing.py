@@ -27,10 +27,11 @@ _CODES = {"round_id": "round", "table": "table", "dealer": "dealer", "rules": "r
           "player": "player"}  # fmt: skip
 _VOCABULARIES = {"round": "rounds", "table": "tables", "dealer": "dealers", "rules": "rules",
                  "player": "players"}  # fmt: skip
-_COLUMNS = tuple(
-    "round_id,time,table,dealer,rules,seat,player,single,double,super,bonus,cards,dealer_cards,"
-    "pair,net_single,net_double,net_super,net_bonus,bet_time,close_time,cover_double,cover_super,"
-    "late_single,late_double,late_super,late_bonus,dealer_pair".split(",")
+_COLUMNS = (
+    *("round_id", "time", "table", "dealer", "rules", "seat", "player", *BOXES),
+    *("cards", "dealer_cards", "pair", *(f"net_{box}" for box in BOXES)),
+    *("bet_time", "close_time", "cover_double", "cover_super"),
+    *(*(f"late_{box}" for box in BOXES), "dealer_pair"),
 )
 
 
