@@ -261,6 +261,7 @@ class Beneficiary(AttackConfig):
     """
 
     kind: Literal["beneficiary"] = "beneficiary"
+    high: str | None = None
     rate: Share = 0.1
 
     @property

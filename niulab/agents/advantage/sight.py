@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from niulab.agents.advantage.config import Colluders, SightConfig, Steerer, high_slip, low_slip
 from niulab.agents.advantage.crowd import Attackers, Block, Cents, Seats
 from niulab.agents.advantage.worth import (
+    BoxWorths,
     Plan,
     best_plan,
     box_worths,
@@ -37,14 +38,14 @@ _COVERS, _BLIND = range(2)
 
 def seen_plan(rules: RuleSet, config: SightConfig) -> Plan:
     """The best slip by signal that a config's spread allows."""
-    worths = box_worths(rules, config.channel)
+    worths = _worths(rules, config)
     return best_plan(rules, worths, low_slip(rules, config), high_slip(rules, config))
 
 
 def seen_edge(rules: RuleSet, config: SightConfig) -> Fraction:
     """Mean cents a round and staker, exactly, stops apart."""
     return plan_edge(
-        box_worths(rules, config.channel),
+        _worths(rules, config),
         seen_plan(rules, config),
         cover_bet=config.cover_bet,
         hold_back=config.hold_back,
@@ -54,7 +55,7 @@ def seen_edge(rules: RuleSet, config: SightConfig) -> Fraction:
 def seen_information(rules: RuleSet, config: SightConfig) -> float:
     """Nats a round that its stakes tell of the card it looks at."""
     return plan_information(
-        box_worths(rules, config.channel),
+        _worths(rules, config),
         seen_plan(rules, config),
         config.channel,
         cover_bet=config.cover_bet,
@@ -70,7 +71,7 @@ class Seers(Attackers):
         self.sight = config
         self.plan = self._plan()
         self._signals = Signals(rules, config.channel)
-        favorable, worths = self.plan.is_favorable, box_worths(rules, config.channel)
+        favorable, worths = self.plan.is_favorable, _worths(rules, config)
         seen = float(sum(c for c, f in zip(worths.chances, favorable, strict=True) if f))
         self.high_rate = seen * (1 - config.hold_back) + (1 - seen) * config.cover_bet
         self._menu = np.vstack([self.plan.slips, self.plan.low, self.plan.cover])
@@ -144,9 +145,11 @@ class Steerers(Seers):
 def _bidding(rules: RuleSet, config: Steerer) -> Plan:
     """The plan of a steerer: the bid on the required box comes with every favorable slip."""
     plan = seen_plan(rules, config)
-    worths = box_worths(rules, config.channel)
+    worths = _worths(rules, config)
     required = plan.boxes.index(rules.required_box or "")
-    values = np.array([[float(v) for v in worths.values[box]] for box in plan.boxes]).T
+    unstaked = (Fraction(0),) * len(worths.chances)
+    rows = [[float(v) for v in worths.values.get(box, unstaked)] for box in plan.boxes]
+    values = np.array(rows).T
     bidding = plan.slips.copy()
     bidding[:, required] = config.bid
     is_worth = (bidding * values).sum(axis=1) > values @ plan.low
@@ -161,13 +164,15 @@ def steered_edge(rules: RuleSet, config: Steerer, *, takes_packet_low: bool = Fa
     Without a bid somebody else takes the first packet (or he, if ``takes_packet_low``): then the
     card he saw lies in no hand of his round, whose law follows from the mean over all places.
     """
-    plan, worths = _bidding(rules, config), box_worths(rules, config.channel)
+    plan, worths = _bidding(rules, config), _worths(rules, config)
     classes = tuple(config.channel.values(rules).values())
     n, total = sum(rules.deck.composition), Fraction(0)
     sees = Fraction(str(config.see_rate))
     for place, (ids, chance) in enumerate(zip(classes, worths.card_chances, strict=True)):
         slip = plan.slips[place] if plan.is_favorable[place] else plan.low
         for box, cents in zip(plan.boxes, slip.tolist(), strict=True):
+            if not cents:
+                continue
             value = worths.card[box][place]
             if not plan.is_favorable[place] and not takes_packet_low:
                 dealers = value_given_card(rules, box, ids, "dealer")
@@ -175,4 +180,9 @@ def steered_edge(rules: RuleSet, config: Steerer, *, takes_packet_low: bool = Fa
                 value = rest / (n - 2 * HAND_SIZE)
             total += chance * sees * cents * value
     blind = zip(plan.boxes, plan.low.tolist(), strict=True)
-    return total + (1 - sees) * sum((c * worths.blind[b] for b, c in blind), Fraction(0))
+    return total + (1 - sees) * sum((c * worths.blind[b] for b, c in blind if c), Fraction(0))
+
+
+def _worths(rules: RuleSet, config: SightConfig) -> BoxWorths:
+    """Worths of the boxes that a config may stake."""
+    return box_worths(rules, config.channel, high_slip(rules, config).boxes)

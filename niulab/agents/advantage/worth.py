@@ -6,7 +6,7 @@ where its mean is above zero and at its least elsewhere, box by box.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,7 +22,7 @@ from niulab.solvers.values import box_values
 
 __all__ = ["BoxWorths", "Plan", "best_plan", "box_worths", "plan_edge", "plan_information"]
 
-_WORTHS: dict[tuple[str, Channel], BoxWorths] = {}
+_WORTHS: dict[tuple[str, Channel, tuple[str, ...]], BoxWorths] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,26 +60,28 @@ class Plan:
         return differs
 
 
-def box_worths(rules: RuleSet, channel: Channel) -> BoxWorths:
-    """Exact worths of every box by signal, by Bayes' rule (see ``solvers.channels``); kept.
+def box_worths(rules: RuleSet, channel: Channel, boxes: Collection[str] | None = None) -> BoxWorths:
+    """Exact worths of boxes (default: all) by signal, by Bayes' rule (see ``solvers.channels``).
 
-    About 10 ms a box and class where it holds whole ranks, half a second elsewhere.
+    About 10 ms a box and class where it holds whole ranks, half a second elsewhere, seconds for a
+    bonus box; kept.
     """
-    key = rules.rules_hash, channel
+    asked = tuple(box for box in rules.boxes if boxes is None or box in boxes)
+    key = rules.rules_hash, channel, asked
     if key not in _WORTHS:
-        _WORTHS[key] = _box_worths(rules, channel)
+        _WORTHS[key] = _box_worths(rules, channel, asked)
     return _WORTHS[key]
 
 
-def _box_worths(rules: RuleSet, channel: Channel) -> BoxWorths:
+def _box_worths(rules: RuleSet, channel: Channel, boxes: tuple[str, ...]) -> BoxWorths:
     copies, classes = rules.deck.composition, channel.values(rules)
     sees, noise = Fraction(str(channel.see_rate)), Fraction(str(channel.noise))
-    blind = {box: values.ev for box, values in box_values(rules).items()}
+    blind = {box: values.ev for box, values in box_values(rules).items() if box in boxes}
     shares = tuple(Fraction(sum(copies[i] for i in ids), sum(copies)) for ids in classes.values())
     other = noise / len(classes)
     card = {
         box: tuple(value_given_card(rules, box, ids, channel.position) for ids in classes.values())
-        for box in rules.boxes
+        for box in boxes
     }
     shown = [(1 - noise) * share + other for share in shares]
     values = {
@@ -92,18 +94,22 @@ def _box_worths(rules: RuleSet, channel: Channel) -> BoxWorths:
             ),
             blind[box],
         )
-        for box in rules.boxes
+        for box in boxes
     }
     chances = (*(sees * chance for chance in shown), 1 - sees)
     return BoxWorths((*classes, NOTHING), chances, shares, values, blind, card)
 
 
 def best_plan(rules: RuleSet, worths: BoxWorths, low: Slip, high: Slip) -> Plan:
-    """The slip of the greatest exact mean for each signal, between two slips box by box."""
+    """The slip of the greatest exact mean for each signal, between two slips box by box.
+
+    Boxes that neither slip stakes need no worths.
+    """
     boxes = tuple(rules.boxes)
+    unstaked = (Fraction(0),) * len(worths.chances)
     least = np.array([low.stake(box) for box in boxes], dtype=np.int64)
     most = np.maximum(least, [high.stake(box) for box in boxes])
-    values = np.array([[float(v) for v in worths.values[box]] for box in boxes]).T
+    values = np.array([[float(v) for v in worths.values.get(box, unstaked)] for box in boxes]).T
     slips = np.where(values > 0, most, least)
     gains = (slips * values).sum(axis=1) - values @ least
     return Plan(boxes, least, slips, slips[int(gains.argmax())])
@@ -150,4 +156,4 @@ def plan_information(
 
 def _mean(worths: BoxWorths, plan: Plan, slip: NDArray[np.int64], signal: int) -> Fraction:
     pairs = zip(plan.boxes, slip.tolist(), strict=True)
-    return sum((cents * worths.values[box][signal] for box, cents in pairs), Fraction(0))
+    return sum((cents * worths.values[box][signal] for box, cents in pairs if cents), Fraction(0))
