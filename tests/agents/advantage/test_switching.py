@@ -62,6 +62,6 @@ def test_cells_and_nets_are_the_engines(name):
     packets, cells = engine.deal(*rows), engine.cells(*rows)
     for seat in range(2):
         assert (cells_of_hands(rules, packets[:, seat], packets[:, 2]) == cells[:, seat]).all()
-    slip = Slip.of({box: 400 for box in rules.boxes})
+    slip = Slip.of(dict.fromkeys(rules.boxes, 400))
     settled = sum(BoxNets(rules, box).nets(np.full(3000, 400), cells[:, 0]) for box in rules.boxes)
     assert (settled == engine.play(slip, *rows)[:, 0]).all()
