@@ -59,6 +59,9 @@ class Crowd:
     switches = False
     """Whether ``switched`` may change hands."""
 
+    pays_otherwise = False
+    """Whether ``late`` or ``mispaid`` may change what a round pays."""
+
     def __init__(self, rules: RuleSet, seats: Seats) -> None:
         self.rules = rules
         self.seats = seats

@@ -19,6 +19,8 @@ _POSTS, _PINCHES = range(2)
 class LatePlayers(Attackers):
     """Post on the staked box that has won most a unit; pinch what lies on lost optional boxes."""
 
+    pays_otherwise = True
+
     def __init__(self, rules: RuleSet, seats: Seats, config: LatePlayer) -> None:
         super().__init__(rules, seats, config)
         self._late = config

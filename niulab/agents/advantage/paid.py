@@ -21,6 +21,8 @@ _MISPAYS = 0
 class Beneficiaries(Attackers):
     """Stake flat; now and then their table's first dealer pays a win twice or spares a loss."""
 
+    pays_otherwise = True
+
     def __init__(self, rules: RuleSet, seats: Seats, config: Beneficiary) -> None:
         super().__init__(rules, seats, config)
         self._rate = config.rate

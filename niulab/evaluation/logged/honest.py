@@ -6,7 +6,6 @@ ruined or leaves is gone until the next one, which begins with fresh chips and a
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Annotated, Literal
 
 import numpy as np
@@ -98,6 +97,7 @@ class Bettors(Crowd):
         self._start = self.sitting.start_cents or 0
         self._chips = np.full(len(seats), self._start, dtype=np.int64)
         self._last = np.zeros(len(seats), dtype=np.int64)
+        self._needs = _needs(self.sitting)
         self._drawn: NDArray[np.float64] | None = None
 
     def look(self, block: Block) -> None:
@@ -117,16 +117,15 @@ class Bettors(Crowd):
             self._memories = (self._drawn[:, k] * n).astype(np.int64)
         units = self.system.automaton.units[self._memories]
         self._wanted = self.system.wanted(self.sitting, units, self._chips)
-        self.is_present &= (self._wanted != LEAVE) & (self._chips >= self.sitting.needs_cents(0))
+        self.is_present &= (self._wanted != LEAVE) & (self._chips >= self._needs[-1])
 
     def bets(self) -> Cents:
-        covered = np.searchsorted(self._needs, self._chips, side="right")
+        covered = np.searchsorted(self._needs[:-1], self._chips, side="right")
         units = np.minimum(np.maximum(self._wanted, 0), covered)
         slips: Cents = units[:, None] * self._base
         slips[units == 0] = self._least
         if self._side.any():
-            needs = np.append(self._needs, self.sitting.needs_cents(0))[units - 1]
-            can = self._chips >= needs + self._side_needs
+            can = self._chips >= self._needs[units - 1] + self._side_needs
             is_staked = self._sides[:, self.now] & self._feels & can
             slips += np.where(is_staked[:, None], self._side, 0)
         return slips
@@ -138,12 +137,6 @@ class Bettors(Crowd):
             self.is_present, self.system.automaton.after(self._memories, nets), self._memories
         )
 
-    @cached_property
-    def _needs(self) -> NDArray[np.int64]:
-        """Chips that 1, 2, ... base slips need, ascending."""
-        most = min(self.sitting.most_units, _MOST_UNITS)
-        return np.array([self.sitting.needs_cents(units) for units in range(1, most + 1)])
-
     @property
     def _feels(self) -> NDArray[np.bool_]:
         moods: dict[str, NDArray[np.bool_]] = {
@@ -154,3 +147,16 @@ class Bettors(Crowd):
             "won": self._last > 0,
         }
         return moods[self.config.side_when]
+
+
+_NEEDS: dict[tuple[str, Slip], Cents] = {}
+
+
+def _needs(sitting: Sitting) -> Cents:
+    """Chips that 1, 2, ... base slips need, ascending, and last those of the least slip; kept."""
+    key = sitting.rules.rules_hash, sitting.base_slip
+    if key not in _NEEDS:
+        most = min(sitting.most_units, _MOST_UNITS)
+        needs = [sitting.needs_cents(units) for units in (*range(1, most + 1), 0)]
+        _NEEDS[key] = np.array(needs, dtype=np.int64)
+    return _NEEDS[key]

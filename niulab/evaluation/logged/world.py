@@ -69,6 +69,8 @@ class World:
             (rows, _make_crowd(self.rules, self._seats_of(rows), config))
             for rows, config in zip(self.seating.crowds, floor.players, strict=True)
         )
+        self._payable = [pair for pair in self._crowds if pair[1].pays_otherwise]
+        self._switching = [pair for pair in self._crowds if pair[1].switches]
         self._deal_seed = np.uint64(stream_seed(floor.seed, "logged/deals"))
         self._required = self.boxes.index(self.rules.required_box or "")
         self._steers = self.rules.table.first_packet == "largest_required_stake"
@@ -152,7 +154,7 @@ class World:
         self._switch(played, reached, k)
         nets = self._nets(stakes, reached, sights)
         changes, extra = played.late[k], played.residuals[k]
-        for rows, crowd in self._crowds:
+        for rows, crowd in self._payable:
             late = crowd.late(stakes[rows], nets[rows])
             if late is not None:
                 changes[rows] = np.where(crowd.is_present[:, None], late, 0)
@@ -188,9 +190,7 @@ class World:
 
     def _switch(self, played: Played, reached: Cents, k: int) -> None:
         seats = self.seating.seats
-        for rows, crowd in self._crowds:
-            if not crowd.switches:
-                continue
+        for rows, crowd in self._switching:
             tables = seats.tables[rows]
             hands = played.block.packets[tables, k, played.packets[k, rows]]
             dealt = played.block.packets[tables, k, -1]
