@@ -144,13 +144,13 @@ def test_a_floor_is_logged_with_its_labels(run_json, run, tmp_path):
     words = ("simulate", "--players", "small", "--rounds", "30", "--seed", "4")
     record = run_json(*words, "--log", str(tmp_path / "a"))
     assert (record["rules"], record["rounds"], record["seed"]) == (SDS, 30, 4)
-    assert record["players"] == 23
+    assert record["players"] == 24
     assert record["attacks"]["colluders"] == 3
     lines = (tmp_path / "a" / "plays.csv").read_text().splitlines()
     assert len(lines) == record["rows"] + 1
-    assert len((tmp_path / "a" / "labels.csv").read_text().splitlines()) == 24
+    assert len((tmp_path / "a" / "labels.csv").read_text().splitlines()) == 25
     text = run(*words, "--log", str(tmp_path / "b")).stdout
-    assert "23 players in 30 rounds" in text
+    assert "24 players in 30 rounds" in text
     assert (tmp_path / "b" / "plays.csv").read_bytes() == (
         tmp_path / "a" / "plays.csv"
     ).read_bytes()

@@ -14,12 +14,14 @@ from niulab.agents.advantage.config import (
     Colluders,
     EdgeSorter,
     Exploiter,
+    FrontierPlayer,
     HoldOut,
     HoleCarder,
     LatePlayer,
     Steerer,
 )
 from niulab.agents.advantage.crowd import Attackers, Seats
+from niulab.agents.advantage.hiding import FrontierSeers, hidden_edge
 from niulab.agents.advantage.late import LatePlayers, late_edge
 from niulab.agents.advantage.paid import Beneficiaries, Exploiters, exploited_edge, mispaid_edge
 from niulab.agents.advantage.sight import Seers, Steerers, Team, seen_edge, steered_edge
@@ -33,6 +35,7 @@ ATTACKS: Mapping[str, type[AttackConfig]] = MappingProxyType(
         "hole_carder": HoleCarder,
         "edge_sorter": EdgeSorter,
         "colluders": Colluders,
+        "frontier": FrontierPlayer,
         "steerer": Steerer,
         "late_player": LatePlayer,
         "beneficiary": Beneficiary,
@@ -47,6 +50,7 @@ _CROWDS: Mapping[str, Callable[[RuleSet, Seats, Any], Attackers]] = MappingProxy
         "hole_carder": Seers,
         "edge_sorter": Seers,
         "colluders": Team,
+        "frontier": FrontierSeers,
         "steerer": Steerers,
         "late_player": LatePlayers,
         "beneficiary": Beneficiaries,
@@ -61,6 +65,7 @@ _EDGES: Mapping[str, Callable[[RuleSet, Any], Fraction]] = MappingProxyType(
         "hole_carder": seen_edge,
         "edge_sorter": seen_edge,
         "colluders": seen_edge,
+        "frontier": hidden_edge,
         "steerer": steered_edge,
         "late_player": late_edge,
         "beneficiary": mispaid_edge,

@@ -25,6 +25,7 @@ __all__ = [
     "Colluders",
     "EdgeSorter",
     "Exploiter",
+    "FrontierPlayer",
     "HoldOut",
     "HoleCarder",
     "LatePlayer",
@@ -193,6 +194,30 @@ class Colluders(SightConfig):
     @property
     def team(self) -> int:
         return 1 + self.stakers
+
+
+class FrontierPlayer(SightConfig):
+    """Sees a card and hides it as well as can be: a point of the stealth frontier.
+
+    mu: what a nat of information costs it, in base units. It stakes high or low, by chance.
+    """
+
+    kind: Literal["frontier"] = "frontier"
+    place: Annotated[int, Field(ge=0, le=9)] = 5
+    mu: Annotated[float, Field(gt=0, strict=False)] = 0.05
+
+    @property
+    def seen_place(self) -> int:
+        return self.place
+
+    def mistakes(self, rules: RuleSet) -> list[str]:
+        found = super().mistakes(rules)
+        if self.see_rate != 1 or self.noise or self.cover_bet or self.hold_back:
+            found.append(
+                "a point of the frontier is for who sees the card: leave see_rate, noise, "
+                "cover_bet and hold_back out"
+            )
+        return found
 
 
 class Steerer(SightConfig):

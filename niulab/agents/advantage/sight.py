@@ -75,6 +75,7 @@ class Seers(Attackers):
         seen = float(sum(c for c, f in zip(worths.chances, favorable, strict=True) if f))
         self.high_rate = seen * (1 - config.hold_back) + (1 - seen) * config.cover_bet
         self._menu = np.vstack([self.plan.slips, self.plan.low, self.plan.cover])
+        self._low = len(self.plan.slips)
         self._choices = np.empty((0, 0), dtype=np.int64)
 
     def _plan(self) -> Plan:
@@ -82,22 +83,29 @@ class Seers(Attackers):
 
     def look(self, block: Block) -> None:
         super().look(block)
+        choices, cover, low = self._chosen(self._seen(block)), len(self._menu) - 1, self._low
+        blind = np.where(self.chances(_BLIND) < self.high_rate, cover, low)
+        self._choices = np.where(block.rounds < self.config.start, blind, choices)
+
+    def _seen(self, block: Block) -> NDArray[np.int64]:
+        """Signals (n, k) of a block."""
         tables, seers = self.seats.tables, self._seers()
         n, k = len(self.seats), len(block.rounds)
         place = self.sight.seen_place
         hand = self._seen_hand() if place < HAND_SIZE else block.packets.shape[2] - 1
         cards = block.packets[tables, :, hand, place % HAND_SIZE]
         rows = np.repeat(seers, k), np.tile(block.rounds, n)
-        signals = self._signals.draw_rows(*rows, cards.ravel()).reshape(n, k)
-        low, cover = len(self.plan.slips), len(self.plan.slips) + 1
-        u = self.chances(_COVERS)
-        choices = np.where(
+        signals = self._signals.draw_rows(*rows, cards.ravel())
+        return signals.reshape(n, k)
+
+    def _chosen(self, signals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Places (n, k) in the menu: a signal's slip, the low one or, last, the cover play."""
+        u, low = self.chances(_COVERS), self._low
+        return np.where(
             self.plan.is_favorable[signals],
             np.where(u < self.sight.hold_back, low, signals),
-            np.where(u < self.sight.cover_bet, cover, low),
+            np.where(u < self.sight.cover_bet, low + 1, low),
         )
-        blind = np.where(self.chances(_BLIND) < self.high_rate, cover, low)
-        self._choices = np.where(block.rounds < self.config.start, blind, choices)
 
     def bets(self) -> Cents:
         slips: Cents = self._menu[self._choices[:, self.now]]

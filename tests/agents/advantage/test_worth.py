@@ -14,12 +14,14 @@ from niulab.agents.advantage.config import (
     Colluders,
     EdgeSorter,
     Exploiter,
+    FrontierPlayer,
     HoleCarder,
     LatePlayer,
     Steerer,
     high_slip,
     low_slip,
 )
+from niulab.agents.advantage.hiding import hidden_point
 from niulab.agents.advantage.paid import exploiting_slip
 from niulab.agents.advantage.sight import seen_edge, seen_information, seen_plan
 from niulab.agents.advantage.worth import box_worths
@@ -97,6 +99,22 @@ def test_edge_sorters_and_colluders_see_what_their_channels_show():
     courts = EdgeSorter(place=0, shows=("J Q K",), high="super=100")
     known = box_worths(SHEET, courts.channel).values["super"][0]
     assert seen_edge(SHEET, courts) - SINGLE == Fraction(3, 13) * 100 * known
+
+
+def test_points_of_the_frontier_lie_between_open_play_and_none():
+    points = [FrontierPlayer(mu=mu, high="super=100") for mu in (1e-4, 0.05, 0.1, 0.15, 0.17)]
+    gains = [float(attack_edge(SHEET, point) - SINGLE) / 100 for point in points]
+    nats = [hidden_point(SHEET, point).information for point in points]
+    assert gains[0] == pytest.approx(0.04557, abs=5e-6)
+    assert nats[0] == pytest.approx(seen_information(SHEET, HoleCarder(high="super=100")))
+    assert gains == sorted(gains, reverse=True)
+    assert nats == sorted(nats, reverse=True)
+    # beyond the limit price mu* = .16068 nothing pays; below it some profit is left
+    assert gains[3] - 0.15 * nats[3] > 0
+    assert gains[4] == pytest.approx(0, abs=1e-9)
+    for point, gain in zip(points, gains, strict=True):
+        assert gain == pytest.approx(hidden_point(SHEET, point).profit, abs=1e-12)
+    assert FrontierPlayer(noise=0.1).mistakes(SHEET)
 
 
 def test_limits_are_the_tables():

@@ -87,8 +87,9 @@ def test_labels_are_true(small):
     labels = seat_players(floor).labels
     assert plays.texts.players == tuple(one.player for one in labels)
     assert sorted({one.attack for one in labels} - {""}) == [
-        "card_switching", "colluders", "edge_sorter", "holding_out", "hole_carder", "late_stakes",
-        "mispays",
+        "card_switching", "colluders", "edge_sorter", "frontier", "holding_out", "hole_carder",
+        "late_stakes", "mispays",
+
     ]  # fmt: skip
     late = {one.player for one in labels if one.attack == "late_stakes"}
     changed = plays.player[plays.late.any(axis=1)]
@@ -147,7 +148,7 @@ def test_switched_hands_keep_their_ten_cards(small):
     assert (switcher.round == partner.round).all()
     ten = np.sort(np.hstack([switcher.cards, partner.cards]), axis=1)
     unswitched = parse_floor(
-        {"players": [{"kind": "bettor", "count": 23}], "rounds": 200, "seats": 5}
+        {"players": [{"kind": "bettor", "count": 24}], "rounds": 200, "seats": 5}
     )
     plain = simulate_plays(unswitched)
     dealt = {(r, s): c for r, s, c in zip(plain.round.tolist(), plain.seat.tolist(),
@@ -178,6 +179,7 @@ EDGES = [
       "hold_back": 0.3, "high": "single=500,super=200"}, {}),
     ({"kind": "edge_sorter", "place": 1, "shows": ["J Q K"], "high": "double=100,super=100"}, {}),
     ({"kind": "colluders", "high": "super=100"}, {"seats": 3}),
+    ({"kind": "frontier", "mu": 0.05, "high": "super=100"}, {}),
     ({"kind": "late_player", "post_rate": 0.5, "pinch_rate": 0.3}, {}),
     ({"kind": "beneficiary", "rate": 0.3}, {"dealers": 1}),
     ({"kind": "exploiter"}, {"rules": "even-double-super-bonus-literal-note"}),

@@ -52,7 +52,7 @@ def test_labels_name_every_player_once(floor, tmp_path):
     labels = rows_of(written.labels_path)
     assert tuple(labels[0]) == LABEL_COLUMNS
     assert [row["player"] for row in labels] == sorted({row["player"] for row in labels})
-    assert len(labels) == floor.n_players == 23
+    assert len(labels) == floor.n_players == 24
     (seer,) = (row for row in labels if row["attack"] == "hole_carder")
     assert (seer["start_round"], json.loads(seer["parameters"])["place"]) == ("20", 5)
     assert {row["attack"] for row in labels if row["kind"] == "bettor"} == {""}
