@@ -89,7 +89,6 @@ def test_labels_are_true(small):
     assert sorted({one.attack for one in labels} - {""}) == [
         "card_switching", "colluders", "edge_sorter", "frontier", "holding_out", "hole_carder",
         "late_stakes", "mispays",
-
     ]  # fmt: skip
     late = {one.player for one in labels if one.attack == "late_stakes"}
     changed = plays.player[plays.late.any(axis=1)]
