@@ -1,8 +1,9 @@
-"""``niulab simulate``: rounds by the billion beside the exact values."""
+"""``niulab simulate``: rounds by the billion beside the exact values, or a floor's labelled log."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,6 +32,7 @@ EXAMPLES = examples(
     "niulab simulate even-double-super-bonus --seats 3 --threads 2 --json",
     "niulab simulate single-double-super --rounds 1e10 --checkpoint runs/long.json   "
     "[dim]# run it again to go on[/dim]",
+    "niulab simulate --players floor --log runs/floor   [dim]# plays.csv, labels.csv[/dim]",
 )
 
 _NUMBER = re.compile(r"[0-9]+(_[0-9]+)*(\.[0-9]+)?([eE]\+?[0-9]{1,2})?")
@@ -38,11 +40,20 @@ _NUMBER = re.compile(r"[0-9]+(_[0-9]+)*(\.[0-9]+)?([eE]\+?[0-9]{1,2})?")
 
 def run(
     rules: Annotated[
-        str, typer.Argument(help="A shipped name or the path of a rules file.", metavar="RULES")
-    ],
+        str | None,
+        typer.Argument(
+            help="A shipped name or the path of a rules file; not with --players.",
+            metavar="RULES",
+            show_default=False,
+        ),
+    ] = None,
     rounds: Annotated[
-        str, typer.Option(help="Rounds to play, as 1e9 or 1_000_000.", metavar="N")
-    ] = "1e7",
+        str | None,
+        typer.Option(
+            help="Rounds to play, as 1e9 or 1_000_000. Default: 1e7, or the players file's.",
+            metavar="N",
+        ),
+    ] = None,
     slip: Annotated[
         str | None,
         typer.Option(
@@ -52,7 +63,10 @@ def run(
     ] = None,
     seats: Annotated[int, typer.Option(help="Seats at the table.", min=1)] = 1,
     threads: Annotated[int, typer.Option(help="Threads; they change no total.", min=1)] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of the deals.", min=0)] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of the deals. Default: 0, or the players file's.", min=0),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -60,14 +74,51 @@ def run(
             metavar="FILE",
         ),
     ] = None,
+    players: Annotated[
+        str | None,
+        typer.Option(
+            help="A shipped floor of players, or the path of its TOML file.", metavar="NAME"
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the floor's plays and labels.csv.", metavar="DIR"),
+    ] = None,
+    log_format: Annotated[
+        str, typer.Option("--format", help="Of the plays: csv or parquet.", metavar="FORMAT")
+    ] = "csv",
     json: JsonFlag = False,
 ) -> None:
     """Play rounds in constant memory and show their mean results beside the exact ones.
 
     Both hands are best set. The same seed gives the same totals for any number
     of threads, and whether or not the run was interrupted and resumed.
+
+    With --players and --log: play a floor of many players, some of whom know
+    more than they should, and write the log of all plays with a label for
+    every player.
     """
-    n_rounds = _whole(rounds)
+    if players is not None or log is not None:
+        for name, given in (
+            ("RULES", rules),
+            ("--slip", slip),
+            ("--checkpoint", checkpoint),
+            ("--seats", None if seats == 1 else seats),
+            ("--threads", None if threads == 1 else threads),
+        ):
+            if given is not None:
+                raise ConfigError(
+                    f"{name} does not go with --players: the file of players says who plays what"
+                )
+        _log_floor(players, log, log_format, rounds=rounds, seed=seed, as_json=json)
+        return
+    if rules is None:
+        raise ConfigError(
+            "RULES is missing: name a sheet, as 'single-double-super', or give --players and --log"
+        )
+    if log_format != "csv":
+        raise ConfigError("--format says how plays are written: give --players and --log too")
+    n_rounds = _whole("1e7" if rounds is None else rounds)
     from niulab.evaluation.streaming import simulate_stream
 
     with progress_bar(with_eta=True) as report:
@@ -77,7 +128,7 @@ def run(
             n_rounds=n_rounds,
             n_seats=seats,
             threads=threads,
-            seed=seed,
+            seed=seed or 0,
             checkpoint=checkpoint,
             progress=None if report is None else lambda done, n: report("rounds", done, n),
         )
@@ -86,6 +137,63 @@ def run(
         print_json(_record(score))
     else:
         _print(score)
+
+
+def _log_floor(
+    players: str | None,
+    log: Path | None,
+    log_format: str,
+    *,
+    rounds: str | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Write a floor's labelled log and say what was written."""
+    if players is None or log is None:
+        raise ConfigError("--players and --log belong together: say who plays and where to")
+    if log_format not in {"csv", "parquet"}:
+        raise ConfigError(f"--format is csv or parquet, got '{log_format}'")
+    from niulab.evaluation.logged.config import read_floor
+    from niulab.evaluation.logged.writing import write_floor
+    from niulab.solvers.values import player_edges
+
+    floor = read_floor(players).changed(
+        rounds=None if rounds is None else _whole(rounds), seed=seed
+    )
+    warnings = player_edges(floor.rules)
+    warn(warnings)
+    with progress_bar(with_eta=True) as report:
+        written = write_floor(
+            floor,
+            log,
+            log_format="csv" if log_format == "csv" else "parquet",
+            progress=None if report is None else lambda done, n: report("rounds", done, n),
+        )
+    attacks = dict(sorted(Counter(one.attack for one in written.labels if one.attack).items()))
+    n_players = len(written.labels)
+    if as_json:
+        record = {
+            "plays": str(written.plays_path),
+            "labels": str(written.labels_path),
+            "rules": floor.rules.name,
+            "rules_hash": floor.rules.rules_hash,
+            "seed": floor.seed,
+            "rounds": floor.rounds,
+            "rows": written.n_rows,
+            "players": n_players,
+            "attacks": attacks,
+            "warnings": warnings,
+        }
+        print_json(record)
+        return
+    out = console()
+    out.print(f"[bold]{floor.title}[/bold]  {floor.rules.name}, seed {floor.seed}")
+    out.print(f"{written.n_rows:,} plays of {n_players:,} players in {floor.rounds:,} rounds")
+    found = table("\nAttackers, partners among them", "attack", "players")
+    for attack, n in attacks.items():
+        found.add_row(attack, f"{n:,}")
+    out.print(found)
+    out.print(f"{written.plays_path}\n{written.labels_path}")
 
 
 def _whole(text: str) -> int:

@@ -138,3 +138,38 @@ def test_wrong_words(run, words):
     result = run("simulate", SDS, *words)
     assert (result.exit_code, result.stdout) == (2, "")
     assert words[0] in result.stderr
+
+
+def test_a_floor_is_logged_with_its_labels(run_json, run, tmp_path):
+    words = ("simulate", "--players", "small", "--rounds", "30", "--seed", "4")
+    record = run_json(*words, "--log", str(tmp_path / "a"))
+    assert (record["rules"], record["rounds"], record["seed"]) == (SDS, 30, 4)
+    assert record["players"] == 24
+    assert record["attacks"]["colluders"] == 3
+    lines = (tmp_path / "a" / "plays.csv").read_text().splitlines()
+    assert len(lines) == record["rows"] + 1
+    assert len((tmp_path / "a" / "labels.csv").read_text().splitlines()) == 25
+    text = run(*words, "--log", str(tmp_path / "b")).stdout
+    assert "24 players in 30 rounds" in text
+    assert (tmp_path / "b" / "plays.csv").read_bytes() == (
+        tmp_path / "a" / "plays.csv"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "RULES is missing"),
+        (("--players", "small"), "belong together"),
+        (("--log", "x"), "belong together"),
+        ((SDS, "--players", "small", "--log", "x"), "RULES does not go with"),
+        (("--players", "smal", "--log", "x"), "did you mean 'small'"),
+        (("--players", "small", "--log", "x", "--format", "xls"), "csv or parquet"),
+        (("--players", "small", "--log", "x", "--seats", "3"), "--seats does not go with"),
+        ((SDS, "--format", "parquet"), "--players and --log"),
+    ],
+)
+def test_what_a_floor_is_refused_for(refused, words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert said in " ".join(refused("simulate", *words).split())
+    assert list(tmp_path.iterdir()) == []

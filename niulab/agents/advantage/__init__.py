@@ -1,0 +1,1 @@
+"""Advantage players: those for whom detectors must ring, and what each earns, exactly."""

@@ -1,0 +1,1 @@
+"""Simulated play logs whose players are known, each with its label."""
