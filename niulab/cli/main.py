@@ -16,8 +16,10 @@ from niulab import __version__
 from niulab.cli import (
     benchmark,
     demo,
+    detect,
     evaluate,
     hand,
+    log,
     rules,
     simulate,
     solve,
@@ -102,9 +104,11 @@ for _name, _room in {
     "benchmark": benchmark,
     "study": study,
     "play": play,
+    "detect": detect,
     "demo": demo,
 }.items():
     app.command(_name, epilog=_room.EXAMPLES)(_room.run)
+app.add_typer(log.app, name="log")
 
 
 def main() -> None:

@@ -5,6 +5,7 @@
                        not recorded); one slot for each r
     result             the cell of the round, both hands set best
     own rank           the rank of the own hand, set best
+    award              what the own hand meets of the sheet's awards, as a bit mask
 
 Cards at a place are uniform over the deck. A level of -1 is not recorded: its factor is one.
 """
@@ -28,6 +29,7 @@ from niulab.solvers.information import Position, value_given_card
 from niulab.solvers.joint_law import Cell, JointLaw, joint_law, tie_outcomes
 
 __all__ = [
+    "AWARD",
     "CARD_SLOTS",
     "LOW_SLOTS",
     "N_PLACES",
@@ -35,9 +37,14 @@ __all__ = [
     "RESULT",
     "SLOTS",
     "ResultLaw",
+    "award_law",
+    "best_own_ranks",
     "card_law",
     "card_values",
+    "judged",
     "low_law",
+    "rank_law",
+    "rank_values",
     "result_cells",
     "result_law",
     "slot_levels",
@@ -50,8 +57,8 @@ N_PLACES = 2 * HAND_SIZE
 
 CARD_SLOTS = tuple(f"card{place}" for place in range(N_PLACES))
 LOW_SLOTS = tuple(f"{whose} low {r}" for whose in ("own", "dealer") for r in range(12))
-RESULT, OWN_RANK = "result", "own rank"
-SLOTS = (*CARD_SLOTS, *LOW_SLOTS, RESULT, OWN_RANK)
+RESULT, OWN_RANK, AWARD = "result", "own rank", "award"
+SLOTS = (*CARD_SLOTS, *LOW_SLOTS, RESULT, OWN_RANK, AWARD)
 """Columns of ``slot_levels``."""
 
 _POSITIONS: tuple[Position, ...] = ("own", "dealer")
@@ -143,6 +150,50 @@ def _plain_cells(law: JointLaw) -> ResultLaw:
     return ResultLaw(cells, np.array([counts[cell] / law.n_deals for cell in cells]))
 
 
+def rank_law(rules: RuleSet) -> Floats:
+    """Probability of each rank of one hand set best, (n_ranks,)."""
+    law = joint_law(rules)
+    return np.array([n / law.n_hands for n in law.rank_hands])
+
+
+def rank_values(rules: RuleSet, box: str) -> Floats:
+    """EV per unit of a box given the rank of the own hand, both hands set best, (n_ranks,)."""
+    law = joint_law(rules)
+    nets, counts = np.zeros(len(rules.ranks)), np.zeros(len(rules.ranks))
+    for cell, n in law.cells.items():
+        nets[cell.player_rank] += n * float(cell.unit(rules, box).net)
+        counts[cell.player_rank] += n
+    return nets / np.maximum(counts, 1)
+
+
+def award_law(rules: RuleSet) -> Floats:
+    """Probability of each event mask of one hand, (2**n_events,)."""
+    law = joint_law(rules)
+    counts = np.zeros(1 << len(rules.events))
+    for cell, n in law.cells.items():
+        counts[cell.events] += n
+    return counts / law.n_deals
+
+
+def best_own_ranks(
+    plays: Plays, sheets: Sequence[RuleSet], hands: NDArray[np.uint8]
+) -> NDArray[np.int16]:
+    """Rank of each row's hand (n, 5) set best, -1 where a card or the sheet is missing; (n,)."""
+    ranks = np.full(len(plays), -1, dtype=np.int16)
+    known = judged(plays) & (hands < NO_CARD).all(axis=1)
+    for code, rules in enumerate(sheets):
+        rows = known & (plays.rules == code)
+        if rows.any():
+            ranks[rows] = ranker(rules).best_ranks(np.sort(hands[rows], axis=1))
+    return ranks
+
+
+def judged(plays: Plays) -> NDArray[np.bool_]:
+    """Rows that count: not void, no card twice, a sheet that is known; (n,)."""
+    counts: NDArray[np.bool_] = (plays.flags & int(_LEFT_OUT)) == 0
+    return counts
+
+
 def result_cells(
     rules: RuleSet, cards: NDArray[np.uint8], dealer_cards: NDArray[np.uint8]
 ) -> NDArray[np.int16]:
@@ -175,7 +226,7 @@ def slot_levels(plays: Plays, sheets: Sequence[RuleSet]) -> NDArray[np.int16]:
     """
     n = len(plays)
     levels = np.full((n, len(SLOTS)), -1, dtype=np.int16)
-    counts = (plays.flags & int(_LEFT_OUT)) == 0
+    counts = judged(plays)
     own = counts & (plays.cards < NO_CARD).all(axis=1)
     dealer = counts & (plays.dealer_cards < NO_CARD).all(axis=1)
     is_ordered = (plays.flags & int(Flag.NO_ORDER)) == 0
@@ -186,11 +237,13 @@ def slot_levels(plays: Plays, sheets: Sequence[RuleSet]) -> NDArray[np.int16]:
         ranks = hands[rows] // 4
         for r in range(12):
             levels[rows, N_PLACES + 12 * whose + r] = (ranks <= r).sum(axis=1)
-    result, own_rank = SLOTS.index(RESULT), SLOTS.index(OWN_RANK)
+    result, award = SLOTS.index(RESULT), SLOTS.index(AWARD)
+    levels[:, SLOTS.index(OWN_RANK)] = best_own_ranks(plays, sheets, plays.cards)
     for code, rules in enumerate(sheets):
         rows = own & (plays.rules == code)
-        if rows.any():
-            levels[rows, own_rank] = ranker(rules).best_ranks(np.sort(plays.cards[rows], axis=1))
+        if rules.events and rows.any():
+            hands = np.sort(plays.cards[rows], axis=1)
+            levels[rows, award] = ranker(rules).events(hands)
         rows &= dealer
         if rows.any():
             levels[rows, result] = result_cells(rules, plays.cards[rows], plays.dealer_cards[rows])

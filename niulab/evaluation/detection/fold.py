@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.errors import ConfigError
-from niulab.evaluation.detection.features import slot_levels, top_box
+from niulab.evaluation.detection.features import RESULT, SLOTS, slot_levels, top_box
 from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.detection.scores import N_STATISTICS, RoundStarts, round_starts, score_bins
 from niulab.evaluation.playlog.plays import Plays
@@ -75,11 +75,14 @@ class PlayerStates:
 
 
 class Folded(NamedTuple):
-    """States after some rounds, and the log e-value after each of them (n_rounds,)."""
+    """States after some rounds, the log e-value after each of them (n_rounds,), and the place of
+    each row's result in ``result_law`` (n,), -1 where it is not known.
+    """
 
     states: PlayerStates
     starts: RoundStarts
     log_es: Floats
+    results: NDArray[np.int16]
 
 
 def fold(
@@ -142,7 +145,7 @@ def fold(
     for field in fields(PlayerStates):
         getattr(after, field.name)[starts.codes] = getattr(mine, field.name)
     after.statistics[starts.codes] = scores.statistics
-    return Folded(after, starts, log_es)
+    return Folded(after, starts, log_es, levels[:, SLOTS.index(RESULT)].copy())
 
 
 def log_e_values(portfolio: Portfolio, states: PlayerStates) -> Floats:

@@ -19,7 +19,7 @@ from math import log, sqrt
 import numpy as np
 from numba import njit
 
-__all__ = ["LOG_UNIT", "fold_rounds", "running_bins"]
+__all__ = ["LOG_UNIT", "fold_gains", "fold_rounds", "keep_paths", "not_yet", "running_bins"]
 
 _UNIT = 1e100
 LOG_UNIT = log(_UNIT)
@@ -59,7 +59,7 @@ def running_bins(players, sizes, shares, n_bins, statistics, bins):
 
 
 @njit(cache=True, nogil=True)
-def _not_yet(t):
+def not_yet(t):
     """1 - A_t: the weight of turning after round t."""
     return 0.5 * log(10.0) / log(t + 9.0) if t > 0 else 1.0
 
@@ -127,8 +127,8 @@ def fold_rounds(
             first, end = rounds[i], rounds[i + 1]
             t += 1
             scale = _UNIT ** -float(power)
-            a = (_not_yet(t - 1) - _not_yet(t)) * scale
-            total = _not_yet(t) * scale
+            a = (not_yet(t - 1) - not_yet(t)) * scale
+            total = not_yet(t) * scale
             column = 0
             for b in range(len(blocks)):
                 score, slot, n_levels = blocks[b, 0], blocks[b, 1], blocks[b, 3]
@@ -164,10 +164,67 @@ def fold_rounds(
                 for g in range(n_groups):
                     shares[player, g] = 0.0
                 for c in range(len(state)):
-                    waiting = _not_yet(t) * scale
+                    waiting = not_yet(t) * scale
                     shares[player, groups[c]] += weights[c] * (state[c] + waiting) / total
             if total > _UNIT:
                 for c in range(len(state)):
                     state[c] /= _UNIT
                 power += 1
         n_rounds[player], powers[player] = t, power
+
+
+@njit(cache=True, nogil=True)
+def fold_gains(
+    players, codes, excess, least, most, is_known, lower, upper, bernstein, rates, n, sums, above,
+    below,
+):  # fmt: skip
+    """Add rounds to the sums of ``excess.ExcessStates`` in place, one after the other.
+
+    players, codes: as of ``RoundStarts``. excess, least, most, is_known: as of ``Gains``. lower,
+    upper: places of the bounds in ``bernstein`` (n_bounds, n_rates), -1 there where it cannot be
+    used.
+    """
+    for place in range(len(codes)):
+        player = codes[place]
+        for i in range(players[place], players[place + 1]):
+            if not is_known[i]:
+                continue
+            x = excess[i]
+            n[player] += 1
+            sums[player] += x
+            span = most[i] - least[i]
+            for k in range(len(rates)):
+                reach = rates[k] * span
+                plain = min(reach, reach * reach / 8)
+                down, up = bernstein[lower[i], k], bernstein[upper[i], k]
+                above[player, k] += down * x * x if down >= 0 else plain
+                below[player, k] += up * x * x if up >= 0 else plain
+
+
+@njit(cache=True, nogil=True)
+def keep_paths(players, codes, before, log_es, paths, strides):
+    """Keep every ``stride``-th log e-value of a player, the stride doubling when his row is full.
+
+    players, codes: as of ``RoundStarts``. before: (n_players,) rounds folded before these. paths:
+    (n_players, n_points) of all players, point j after round (j + 1) * stride, nan where there is
+    none yet; strides: (n_players,). Both go on in place.
+    """
+    n_points = paths.shape[1]
+    for place in range(len(codes)):
+        player = codes[place]
+        t = before[player]
+        for i in range(players[place], players[place + 1]):
+            t += 1
+            if t % strides[player]:
+                continue
+            point = t // strides[player] - 1
+            if point == n_points:
+                for j in range(n_points // 2):
+                    paths[player, j] = paths[player, 2 * j + 1]
+                for j in range(n_points // 2, n_points):
+                    paths[player, j] = np.nan
+                strides[player] *= 2
+                if t % strides[player]:
+                    continue
+                point = t // strides[player] - 1
+            paths[player, point] = log_es[i]

@@ -8,7 +8,7 @@ attack at most ln(1/w)/I rounds later than alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -34,7 +34,16 @@ from niulab.evaluation.detection.features import (
 from niulab.evaluation.detection.scores import SCORES, Z_GRID
 from niulab.evaluation.playlog.plays import boxes_of
 
-__all__ = ["Block", "Component", "Portfolio", "declared_portfolio", "full_portfolio"]
+__all__ = [
+    "Block",
+    "Component",
+    "Portfolio",
+    "declared_portfolio",
+    "full_portfolio",
+    "result_blocks",
+    "seen_blocks",
+    "weighted",
+]
 
 Floats = NDArray[np.float64]
 
@@ -167,11 +176,18 @@ def full_portfolio(sheets: Sequence[RuleSet], *, ordered: bool = True) -> Portfo
     choice belongs to the log, never to what was dealt. Raises ConfigError for a sheet that is not
     dealt from one full deck.
     """
+    blocks = [*seen_blocks(sheets, ordered=ordered), *result_blocks(sheets)]
+    return Portfolio(tuple(sheets), tuple(weighted(blocks, _ATTACK_WEIGHTS)))
+
+
+def seen_blocks(sheets: Sequence[RuleSet], *, ordered: bool = True) -> Iterator[Block]:
+    """Own and dealer's cards, by place or, where the order is not recorded, by count.
+
+    Raises ConfigError for a sheet that is not dealt from one full deck.
+    """
     for rules in sheets:
         verify_one_deck(rules)
-    seen = _card_blocks(sheets) if ordered else _low_blocks(sheets)
-    blocks = [*seen, *_result_blocks(sheets)]
-    return Portfolio(tuple(sheets), tuple(_weighted(blocks, _ATTACK_WEIGHTS)))
+    yield from _card_blocks(sheets) if ordered else _low_blocks(sheets)
 
 
 def declared_portfolio(
@@ -193,11 +209,11 @@ def declared_portfolio(
     given = _RATES if rates is None else np.asarray(rates, dtype=np.float64)
     block = _likelihood_block([rules], place, given)
     return Portfolio(
-        (rules,), tuple(_weighted([block], {_SEEN[place >= HAND_SIZE]: 1.0})), "declared"
+        (rules,), tuple(weighted([block], {_SEEN[place >= HAND_SIZE]: 1.0})), "declared"
     )
 
 
-def _weighted(blocks: Sequence[Block], attacks: dict[str, float]) -> Iterator[Block]:
+def weighted(blocks: Sequence[Block], attacks: Mapping[str, float]) -> Iterator[Block]:
     """The blocks with the weight of each attack spread evenly over its components."""
     counts: dict[str, int] = {}
     for block in blocks:
@@ -307,7 +323,8 @@ def _low_blocks(sheets: Sequence[RuleSet]) -> Iterator[Block]:
                 yield _tilt_block(_SEEN[whose], slot, score, by_sheet, _THETAS)
 
 
-def _result_blocks(sheets: Sequence[RuleSet]) -> Iterator[Block]:
+def result_blocks(sheets: Sequence[RuleSet]) -> Iterator[Block]:
+    """Results of the required and the top box, both hands set best."""
     n_cells = max(len(result_law(rules).cells) for rules in sheets)
     by_sheet = [_result_features(rules, n_cells) for rules in sheets]
     for score in ("total", "share"):

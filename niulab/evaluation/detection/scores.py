@@ -3,7 +3,10 @@
     total        how large the round's total stake is beside the player's own running mean and SD
     share        the same of the share on the box with the highest odds
     top staked   whether that box is staked at all
-    late         whether the stake fell, stayed or rose after the close
+    late         whether the stakes on the main boxes fell, stayed or rose after the close; a stake
+                 whose own time lies after the close rose
+    late bonus   the same of the Bonus
+    always       one bin: features that no stake has to choose
 
 The first two are predictable: a round's score uses rounds before it only. They are clipped to 3 and
 snapped to a grid, so that moment generating functions are tables.
@@ -16,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.evaluation.playlog.plays import Plays
+from niulab.evaluation.playlog.plays import NO_TIME, Plays
 
 __all__ = [
     "N_STATISTICS",
@@ -28,7 +31,7 @@ __all__ = [
     "score_bins",
 ]
 
-SCORES = ("total", "share", "top staked", "late")
+SCORES = ("total", "share", "top staked", "late", "late bonus", "always")
 
 Z_GRID = np.linspace(-3.0, 3.0, 25)
 """Values of the running scores by bin."""
@@ -103,6 +106,15 @@ def score_bins(
         lengths = np.diff(starts.rounds)
         bins[:, :2] = np.repeat(by_round, lengths, axis=0)
         bins[:, 2] = np.repeat(top_totals > 0, lengths)
-        late = plays.late.sum(axis=1)
-        bins[:, 3] = 1 + np.sign(late)
+        bins[:, 3] = 1 + _late_signs(plays)
+        bins[:, 4] = 1 + np.sign(plays.late[:, 3])
     return Scores(bins, after)
+
+
+def _late_signs(plays: Plays) -> NDArray[np.int64]:
+    """-1, 0 or 1 by row: whether the main boxes' stakes changed after the close."""
+    signs = np.sign(plays.late[:, :3].sum(axis=1))
+    is_timed = (plays.bet_time != NO_TIME) & (plays.close_time != NO_TIME)
+    came_late = is_timed & (plays.bet_time > plays.close_time)
+    result: NDArray[np.int64] = np.where((signs == 0) & came_late, 1, signs)
+    return result

@@ -1,0 +1,122 @@
+"""Compiled: what ten cards could have been split into, and what that says of the split they were.
+
+The five best cards of ten are among 252 hands, each as likely as any other when the cards are dealt
+fairly. Hands are ranked by card ranks alone, with the table of ``Ranker.split_table``: a score may
+be any function of the hand, as long as all 252 are scored by the same.
+"""
+
+# Inside numba's functions the types are numba's.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numba import njit
+
+__all__ = ["N_SPLITS", "SPLIT_OF", "split_factors"]
+
+N_SPLITS = comb(10, 5)
+"""Ways to split ten cards into two hands."""
+
+_SUBSETS = np.array(list(combinations(range(10), 5)), dtype=np.int64)
+
+SPLIT_OF = np.full(1024, -1, dtype=np.int16)
+"""The number of a split by the bit mask of its five places among ten sorted cards."""
+SPLIT_OF[(1 << _SUBSETS).sum(axis=1)] = np.arange(N_SPLITS)
+
+_NEIGHBORS = np.array(
+    [
+        [
+            SPLIT_OF[sum(1 << place for place in own) ^ (1 << a) ^ (1 << b)]
+            for a in own
+            for b in range(10)
+            if b not in own
+        ]
+        for own in _SUBSETS.tolist()
+    ],
+    dtype=np.int64,
+)
+"""The 25 splits that one exchanged card leads to, (252, 25)."""
+
+_COLEX = np.array([[comb(rank + k, k + 1) for k in range(5)] for rank in range(13)], dtype=np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _rank_splits(ten, rank_of, ranks):
+    """The best rank of every split of ten cards in ascending order, (252,), in place."""
+    split = 0
+    for a in range(6):
+        one = _COLEX[ten[a] >> 2, 0]
+        for b in range(a + 1, 7):
+            two = one + _COLEX[ten[b] >> 2, 1]
+            for c in range(b + 1, 8):
+                three = two + _COLEX[ten[c] >> 2, 2]
+                for d in range(c + 1, 9):
+                    four = three + _COLEX[ten[d] >> 2, 3]
+                    for e in range(d + 1, 10):
+                        ranks[split] = rank_of[four + _COLEX[ten[e] >> 2, 4]]
+                        split += 1
+
+
+@njit(cache=True, nogil=True)
+def _chance_after(worth, split):
+    """Chance of a split after the best exchange of one card, over its chance before, 1/252.
+
+    Who cannot gain leaves the cards as they are; exchanges that are equally good are equally
+    likely.
+    """
+    value = worth[split]
+    is_best = True
+    chance = 0.0
+    for j in range(25):
+        before = _NEIGHBORS[split, j]
+        if worth[before] > value:
+            is_best = False
+        elif worth[before] < value:
+            ways = 0
+            for i in range(25):
+                reached = worth[_NEIGHBORS[before, i]]
+                if reached > value:
+                    ways = 0
+                    break
+                if reached == value:
+                    ways += 1
+            if ways > 0:
+                chance += 1.0 / ways
+    return chance + 1.0 if is_best else chance
+
+
+@njit(cache=True, nogil=True)
+def split_factors(tens, splits, rank_of, values, tilted, rates, factors):
+    """Factors (n, 2, k) of the first and the second hand of pairs, written into ``factors``.
+
+    tens: uint8 (n, 10), card ids of both hands ascending; splits: (n,), which 252nd of them is the
+    first hand. rank_of: uint8 (6188,), best rank by multiset. values: (n_ranks,), what an exchange
+    of cards is for; tilted: (n_ranks, m), exponentials of tilted scores. rates: (r,), the chance of
+    an exchange. k = m + r: exponential over its mean, and 1 - rate + rate x chance of the split
+    after an exchange over its chance without.
+    """
+    n_ranks, m = tilted.shape
+    ranks = np.empty(N_SPLITS, dtype=np.uint8)
+    worth = np.empty(N_SPLITS)
+    counts = np.empty(n_ranks)
+    for i in range(len(tens)):
+        _rank_splits(tens[i], rank_of, ranks)
+        counts[:] = 0.0
+        for split in range(N_SPLITS):
+            counts[ranks[split]] += 1.0
+            worth[split] = values[ranks[split]]
+        for hand in range(2):
+            # in lexicographic order the complement of the first split is the last
+            own = splits[i] if hand == 0 else N_SPLITS - 1 - splits[i]
+            for c in range(m):
+                total = 0.0
+                for r in range(n_ranks):
+                    total += counts[r] * tilted[r, c]
+                factors[i, hand, c] = N_SPLITS * tilted[ranks[own], c] / total
+            chance = _chance_after(worth, own)
+            for c in range(len(rates)):
+                factors[i, hand, m + c] = 1.0 - rates[c] + rates[c] * chance

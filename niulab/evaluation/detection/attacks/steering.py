@@ -1,0 +1,180 @@
+"""Order steering: on sheets where the largest required stake receives the first packet.
+
+Who knows something of the packet on top of the deck stakes most when it is good, and leaves it to
+others when it is bad. Who takes it is settled by the stakes, so under the null the first packet is
+as good as any: its rank and its first cards have exact laws, and given all packets of the round
+each was as likely to be the first. One factor a player and round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from niulab.engine.cards import HAND_SIZE
+from niulab.engine.rules import RuleSet
+from niulab.evaluation.detection.attacks.seats import TableRounds, table_rounds
+from niulab.evaluation.detection.factors import (
+    likelihood_table,
+    standardized,
+    tilt_table,
+    verify_means,
+)
+from niulab.evaluation.detection.features import (
+    best_own_ranks,
+    card_law,
+    card_values,
+    judged,
+    rank_law,
+    rank_values,
+    top_box,
+)
+from niulab.evaluation.detection.portfolio import Block, Component
+from niulab.evaluation.playlog.plays import NO_CARD, Flag, Plays, boxes_of
+
+__all__ = [
+    "FIRST_PACKET",
+    "STEERED",
+    "can_steer",
+    "first_packets",
+    "relative_factors",
+    "steering_block",
+    "steering_factors",
+]
+
+STEERED = "order steered"
+FIRST_PACKET = "first packet"
+
+_RATES = np.array([[1.0, 0.1], [1.0, 0.5], [0.5, 0.1], [0.5, 0.5]])
+"""Chances to know the packet, and to take the first one without knowing it."""
+
+_THETAS = (0.5, 1.5)
+_TAKEN = np.array([-1.0, 1.0])
+
+Floats = NDArray[np.float64]
+
+
+def can_steer(rules: RuleSet) -> bool:
+    """Whether stakes decide who receives the first packet."""
+    return rules.table.first_packet == "largest_required_stake"
+
+
+def steering_block(sheets: Sequence[RuleSet]) -> Block | None:
+    """Components whose factors ``steering_factors`` gives; None where no sheet can be steered."""
+    if not any(can_steer(rules) for rules in sheets):
+        return None
+    rates = [f"known {q:g}, else taken {b:g}" for q, b in _RATES]
+    named = [("rank of the packet favorable", r) for r in rates]
+    named += [(f"card {place + 1} favorable", r) for place in range(HAND_SIZE) for r in rates]
+    named += [("value of the packet", f"theta {theta:g}") for theta in _THETAS]
+    named += [("value beside the other packets", f"theta {theta:g}") for theta in _THETAS]
+    return Block(tuple(Component(STEERED, f, FIRST_PACKET, "taken", s) for f, s in named))
+
+
+def first_packets(plays: Plays, rounds: TableRounds) -> NDArray[np.int64]:
+    """By round, the row whose seat received the first packet, -1 where nobody staked; (n_rounds,).
+
+    As recorded (``packet``, ``first_seat``), else the largest required stake at the close, of equal
+    ones the first from the marked position.
+    """
+    rows, number = rounds.rows, rounds.rounds
+    required = plays.stakes[rows, 0]
+    is_recorded = (plays.packet[rows] == 0) | (
+        (plays.first_seat[rows] > 0) & (plays.first_seat[rows] == plays.seat[rows])
+    )
+    # the largest key is recorded first, then by stake, then the first seat in order
+    order = np.lexsort((-np.arange(len(rows)), required, is_recorded, number))
+    last = order[rounds.starts[1:] - 1]
+    counts = is_recorded[last] | (required[last] > 0)
+    return np.where(counts, rows[last], -1)
+
+
+def steering_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
+    """Factors (n, k) of every row under ``steering_block``; 1 where nothing is tested."""
+    block = steering_block(sheets)
+    n_columns = len(block.components) if block is not None else 0
+    factors = np.ones((len(plays), n_columns))
+    if block is None or not len(plays):
+        return factors
+    rounds = table_rounds(plays)
+    first = first_packets(plays, rounds)
+    known = judged(plays) & (plays.cards < NO_CARD).all(axis=1)
+    ranks = best_own_ranks(plays, sheets, plays.cards)
+    dealers = best_own_ranks(plays, sheets, plays.dealer_cards)
+    for code, rules in enumerate(sheets):
+        if not can_steer(rules):
+            continue
+        is_tested = (first >= 0) & known[first] & (plays.rules[first] == code)
+        for_rows = is_tested[rounds.rounds]
+        rows, firsts = rounds.rows[for_rows], first[rounds.rounds[for_rows]]
+        if not len(rows):
+            continue
+        taken = (plays.player[rows] == plays.player[firsts]).astype(np.int64)
+        by_rank, by_card = _tables(rules)
+        n_rates = len(_RATES)
+        factors[rows, :n_rates] = by_rank[taken, ranks[firsts], :n_rates]
+        is_ordered = (plays.flags[firsts] & int(Flag.NO_ORDER)) == 0
+        for place in range(HAND_SIZE):
+            at = slice(n_rates * (1 + place), n_rates * (2 + place))
+            given = by_card[taken, plays.cards[firsts, place]]
+            factors[rows, at] = np.where(is_ordered[:, None], given, 1.0)
+        end = n_rates * (1 + HAND_SIZE)
+        factors[rows, end : end + len(_THETAS)] = by_rank[taken, ranks[firsts], n_rates:]
+        beside = relative_factors(_packet_scores(rules), ranks, dealers, rounds, first)
+        factors[rows, end + len(_THETAS) :] = beside[rounds.rounds[for_rows], taken]
+    return factors
+
+
+def relative_factors(
+    scores: Floats,
+    ranks: NDArray[np.int16],
+    dealers: NDArray[np.int16],
+    rounds: TableRounds,
+    first: NDArray[np.int64],
+) -> Floats:
+    """exp(+-theta q) of the first packet over its mean over the packets known; (n_rounds, 2, k).
+
+    scores: q by rank. ranks, dealers: (n,) by row, -1 for a hand not known. The packets of a round
+    are exchangeable, so each was as likely to be the first: the mean is 1 given all of them.
+    """
+    tilts = _TAKEN[:, None] * np.asarray(_THETAS)  # (2, k)
+    weights = np.exp(tilts[None] * scores[:, None, None])  # by rank
+    weights = np.concatenate([weights, np.zeros((1, *tilts.shape))])  # -1: not known
+    at = rounds.rows
+    sums = np.add.reduceat(weights[ranks[at]], rounds.starts[:-1], axis=0)
+    counts = np.add.reduceat((ranks[at] >= 0).astype(np.float64), rounds.starts[:-1])
+    dealer = dealers[at][rounds.starts[:-1]]
+    sums += weights[dealer]
+    counts += dealer >= 0
+    is_known = (first >= 0) & (ranks[first] >= 0)
+    means = sums[is_known] / counts[is_known, None, None]
+    factors = np.ones((len(first), *tilts.shape))
+    factors[is_known] = weights[ranks[first[is_known]]] / means
+    return factors
+
+
+_KEPT: dict[str, tuple[Floats, Floats]] = {}
+
+
+def _tables(rules: RuleSet) -> tuple[Floats, Floats]:
+    """Factors by (taken, rank) and by (taken, card), their means verified; kept."""
+    if rules.rules_hash not in _KEPT:
+        box = boxes_of(rules)[top_box(rules)] or str(rules.required_box)
+        law, values = rank_law(rules), rank_values(rules, box)
+        by_rank = np.concatenate(
+            [likelihood_table(values > 0, law, _RATES), tilt_table(values, law, _TAKEN, _THETAS)],
+            axis=2,
+        )
+        own = card_values(rules, box)[0]
+        by_card = likelihood_table(own > own.mean(), card_law(), _RATES)
+        verify_means(by_rank, law, what="the rank of the first packet")
+        verify_means(by_card, card_law(), what="a card of the first packet")
+        _KEPT[rules.rules_hash] = by_rank, by_card
+    return _KEPT[rules.rules_hash]
+
+
+def _packet_scores(rules: RuleSet) -> Floats:
+    box = boxes_of(rules)[top_box(rules)] or str(rules.required_box)
+    return standardized(rank_values(rules, box), rank_law(rules))

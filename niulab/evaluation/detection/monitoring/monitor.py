@@ -1,0 +1,299 @@
+"""The monitor: new rows of a store into kept states, and the verdicts they make.
+
+States lie in files beside a manifest that names them. New files are written first, the manifest
+takes them over in one renaming, and what it does not name is no longer there: whoever is killed has
+done either everything or nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from niulab.engine.rules import RuleSet
+from niulab.errors import ConfigError, PlayLogError
+from niulab.evaluation.detection.monitoring.folding import BucketTask, fold_bucket, portfolio_of
+from niulab.evaluation.detection.monitoring.people import People
+from niulab.evaluation.detection.monitoring.sources import (
+    Sheets,
+    fingerprint_of,
+    is_ordered,
+    sheets_of_store,
+    version_of_store,
+    versions_after,
+)
+from niulab.evaluation.detection.monitoring.tables import TableStates, fold_tables
+from niulab.evaluation.detection.portfolio import Portfolio
+from niulab.evaluation.detection.verdict import verify_levels
+from niulab.evaluation.playlog.store.folder import Store
+from niulab.evaluation.playlog.store.manifest import write_atomically
+from niulab.parallel import Engine, run_tasks, verify_engine
+
+__all__ = ["Monitored", "StateManifest", "monitor"]
+
+Progress = Callable[[str, int, int], None]
+
+_MANIFEST = "manifest.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateManifest:
+    """Which files are the state, and of what.
+
+    version: of the log, all of which up to it is in the state; log: what tells that log from any
+    other. portfolio: of components and weights. buckets: by number, the file of its players.
+    tables: files of the tables' states.
+    """
+
+    version: int = 0
+    log: str = ""
+    portfolio: str = ""
+    alpha: float = 0.0
+    ordered: bool = True
+    buckets: Mapping[str, str]
+    tables: Sequence[str] = ()
+
+    @classmethod
+    def read(cls, folder: Path) -> StateManifest | None:
+        """The manifest of a folder, None where there is no state yet. Raises PlayLogError for one
+        that cannot be read.
+        """
+        path = folder / _MANIFEST
+        if not path.exists():
+            return None
+        try:
+            content = json.loads(path.read_bytes())
+            if content.pop("format") != _FORMAT:
+                raise PlayLogError(f"{path}: a state of another format; begin with a new --state")
+            return cls(**content)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            if isinstance(error, PlayLogError):
+                raise
+            raise PlayLogError(
+                f"{path}: no state of a monitor ({error}); begin with a new --state"
+            ) from error
+
+    def write(self, folder: Path) -> None:
+        """Replace the folder's manifest at once."""
+        content = {"format": _FORMAT, **asdict(self)}
+        write_atomically(folder / _MANIFEST, json.dumps(content, indent=1).encode())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Monitored:
+    """The state after a run. n_new: rows that this run folded."""
+
+    store: Store
+    sheets: Sheets
+    portfolio: Portfolio
+    people: People
+    tables: TableStates
+    alpha: float
+    ordered: bool
+    n_new: int
+
+
+def monitor(
+    store: Store,
+    folder: Path,
+    *,
+    rules: Sequence[RuleSet] = (),
+    alpha: float = 1e-3,
+    engine: Engine = "processes",
+    workers: int = 1,
+    address: str | None = None,
+    progress: Progress | None = None,
+) -> Monitored:
+    """Fold what is new in a store since the state in ``folder`` was written; an empty one begins.
+
+    Versions of the store are folded one after the other, so the state has the same bytes whether
+    they came in one run or in many, with any engine and any number of workers.
+
+    Args:
+        store: The log; its manifest says what belongs to it.
+        folder: Where the state lies.
+        rules: Sheets that the log names and that are not shipped.
+        alpha: The level of alarms; kept with the state.
+        engine: Where buckets are folded.
+        workers: How many at a time.
+        address: Of a Ray to join.
+        progress: Called with a word, how many steps are done and how many there are.
+
+    Raises ConfigError for settings that cannot be, and PlayLogError for a state of another log,
+    level or set of tests.
+    """
+    verify_levels(alpha, 0.5)
+    verify_engine(engine, workers, address)
+    say = progress or _silent
+    before = StateManifest.read(folder)
+    if before is None and folder.is_dir() and any(folder.glob("people-*.npz")):
+        _clean(folder, StateManifest(buckets={}))  # of a first run that was killed
+    versions = versions_after(store, before.version if before else 0)
+    sheets = sheets_of_store(store, rules)
+    ordered = before.ordered if before else is_ordered(store)
+    portfolio = portfolio_of(sheets.rules, ordered=ordered)
+    if before is not None:
+        _verify_same(before, store, portfolio, alpha)
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest = before or StateManifest(
+        portfolio=_digest(portfolio), alpha=alpha, ordered=ordered, buckets={}
+    )
+    tables = (
+        TableStates.read(*(folder / name for name in manifest.tables))
+        if manifest.tables
+        else TableStates()
+    )
+    n_new = 0
+    if versions:
+        with TemporaryDirectory(prefix="given-", dir=folder) as spill:
+            given = {}
+            for place, version in enumerate(versions):
+                say("whole rounds", place, len(versions))
+                path = Path(spill) / str(version)
+                path.mkdir()
+                given[version] = fold_tables(
+                    tables, version_of_store(store, version), sheets, portfolio, path,
+                    buckets=store.manifest.buckets,
+                )  # fmt: skip
+            tasks = _tasks(store, folder, manifest, versions, given, sheets, alpha)
+            n_new = _run(tasks, engine, workers, address, say)
+        manifest = _commit(store, folder, manifest, tasks, tables)
+    people = People.join(
+        [
+            People.fresh((), portfolio),
+            *(People.read(folder / name) for _, name in sorted(manifest.buckets.items())),
+        ]
+    )
+    return Monitored(
+        store=store, sheets=sheets, portfolio=portfolio, people=people, tables=tables, alpha=alpha,
+        ordered=ordered, n_new=n_new,
+    )  # fmt: skip
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    pass
+
+
+def _digest(portfolio: Portfolio) -> str:
+    text = "\n".join(f"{c.name} {c.weight!r}" for c in portfolio.components)
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _verify_same(before: StateManifest, store: Store, portfolio: Portfolio, alpha: float) -> None:
+    if before.log != fingerprint_of(store, before.version):
+        raise PlayLogError(
+            f"the state is not of the log in '{store.path}': begin with a new --state"
+        )
+    if before.alpha != alpha:
+        raise ConfigError(
+            f"the state was made with alpha {before.alpha:g}, and this run asks for {alpha:g}: "
+            f"write --alpha {before.alpha:g}, or begin with a new --state"
+        )
+    if before.portfolio != _digest(portfolio):
+        raise PlayLogError(
+            "the state was made with other tests than this log and this version of the program "
+            "have: begin with a new --state"
+        )
+
+
+def _tasks(
+    store: Store,
+    folder: Path,
+    manifest: StateManifest,
+    versions: Sequence[int],
+    given: Mapping[int, Mapping[int, Sequence[Path]]],
+    sheets: Sheets,
+    alpha: float,
+) -> list[BucketTask]:
+    by_bucket: dict[int, dict[int, list[Path]]] = {}
+    for file in store.manifest.of("plays"):
+        if file.version in given:
+            pieces = by_bucket.setdefault(file.bucket, {})
+            pieces.setdefault(file.version, []).append((store.path / file.path).absolute())
+    tasks = []
+    for bucket, pieces in sorted(by_bucket.items()):
+        kept = manifest.buckets.get(f"{bucket:03}")
+        tasks.append(
+            BucketTask(
+                store=store.path.absolute(),
+                bucket=bucket,
+                versions=tuple(
+                    (
+                        tuple(sorted(pieces[version])),
+                        tuple(path.absolute() for path in given[version].get(bucket, ())),
+                    )
+                    for version in versions
+                    if version in pieces
+                ),
+                before=(folder / kept).absolute() if kept else None,
+                after=(folder / f"people-{bucket:03}-v{versions[-1]:06}.npz").absolute(),
+                sheets=sheets,
+                ordered=manifest.ordered,
+                alpha=alpha,
+            )
+        )
+    return tasks
+
+
+def _run(
+    tasks: Sequence[BucketTask], engine: Engine, workers: int, address: str | None, say: Progress
+) -> int:
+    done = [0]
+
+    def report(_outcome: object) -> None:
+        done[0] += 1
+        say("players", done[0], len(tasks))
+
+    is_alone = engine == "processes" and workers == 1
+    outcomes = run_tasks(
+        fold_bucket, tasks, engine="serial" if is_alone else engine, workers=workers,
+        address=address, on_result=report,
+    )  # fmt: skip
+    for task, outcome in zip(tasks, outcomes, strict=True):
+        if outcome.error is not None:
+            raise PlayLogError(
+                f"bucket {task.bucket} could not be folded: {outcome.error}; nothing was changed, "
+                "the same command begins again"
+            )
+    return sum(outcome.value[1] for outcome in outcomes if outcome.value is not None)
+
+
+def _commit(
+    store: Store,
+    folder: Path,
+    manifest: StateManifest,
+    tasks: Sequence[BucketTask],
+    tables: TableStates,
+) -> StateManifest:
+    version = store.manifest.version
+    names = (f"tables-v{version:06}.npz", f"tables-v{version:06}.json")
+    for name, content in zip(names, tables.as_bytes(), strict=True):
+        write_atomically(folder / name, content)
+    new = {f"{task.bucket:03}": task.after.name for task in tasks}
+    after = replace(
+        manifest,
+        version=version,
+        log=fingerprint_of(store, version),
+        buckets=dict(sorted({**manifest.buckets, **new}.items())),
+        tables=names,
+    )
+    after.write(folder)
+    _clean(folder, after)
+    return after
+
+
+def _clean(folder: Path, manifest: StateManifest) -> None:
+    """Delete what a run that was killed left behind, and states that were replaced."""
+    named = {*manifest.buckets.values(), *manifest.tables}
+    for pattern in ("people-*", "tables-*", ".people-*", ".tables-*"):
+        for path in folder.glob(pattern):
+            if path.name not in named:
+                path.unlink(missing_ok=True)
+    for path in folder.glob("given-*"):
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""What is judged of a table, whoever plays: its shuffle, its payments, its rows."""

@@ -1,0 +1,99 @@
+"""Hands set wrong: a player's skill, and a dealer's errors that help one player."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from niulab.evaluation.detection.tables.rates import rate_log_e
+from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, Flag, Plays
+
+__all__ = ["HelpfulErrors", "PlayerSettings", "helpful_errors", "player_settings"]
+
+
+@dataclass(frozen=True)
+class PlayerSettings:
+    """How often a player set his hand below its best; it costs him and proves nothing."""
+
+    player: str
+    hands: int
+    mis_set: int
+
+    @property
+    def rate(self) -> float:
+        """Share of hands set wrong."""
+        return self.mis_set / self.hands
+
+
+@dataclass(frozen=True)
+class HelpfulErrors:
+    """A dealer's wrong settings that paid one player, against a bound on their rate.
+
+    rounds: those the two played together with the dealer's setting recorded. log_e: the largest
+    log e-value along them; the chance that it ever reaches ln(1/alpha) is alpha at most while the
+    dealer errs no more often than the bound.
+    """
+
+    dealer: str
+    player: str
+    rounds: int
+    errors: int
+    helpful: int
+    log_e: float
+
+    def is_alarm(self, alpha: float) -> bool:
+        """Whether the errors are too many for the bound."""
+        return self.log_e >= -log(alpha)
+
+
+def player_settings(plays: Plays) -> list[PlayerSettings]:
+    """Every player with recorded settings, by name: hands and how many were set wrong."""
+    rows = (plays.pair[:, 0] < NO_CARD) & (plays.player != NO_CODE)
+    hands = np.bincount(plays.player[rows], minlength=len(plays.texts.players))
+    is_wrong = rows & ((plays.flags & int(Flag.MIS_SET)) != 0)
+    wrong = np.bincount(plays.player[is_wrong], minlength=len(plays.texts.players))
+    found = [
+        PlayerSettings(name, int(hands[code]), int(wrong[code]))
+        for code, name in enumerate(plays.texts.players)
+        if hands[code]
+    ]
+    return sorted(found, key=lambda one: one.player)
+
+
+def helpful_errors(plays: Plays, *, bound: float) -> list[HelpfulErrors]:
+    """Every dealer and player with at least one helpful error, the largest e-value first.
+
+    An error helps a player who was paid more than the dealer's best hand gives. bound: the rate of
+    wrong settings a dealer is allowed; a round counts once, whatever seats a player has.
+    Raises ConfigError for a bound that is no rate.
+    """
+    is_set = (plays.dealer_pair[:, 0] < NO_CARD) & (plays.dealer != NO_CODE)
+    rows = plays.take(is_set & (plays.player != NO_CODE)).by_player()
+    is_error = (rows.flags & int(Flag.DEALER_MIS_SET)) != 0
+    is_helpful = is_error & (rows.residuals.sum(axis=1) > 0)
+    n_players = len(rows.texts.players)
+    pairs = rows.dealer.astype(np.int64) * n_players + rows.player
+    found = []
+    order = np.argsort(pairs, kind="stable")  # rows of a pair stay in time
+    tried = np.unique(pairs[is_helpful])
+    edges = np.searchsorted(pairs[order], np.stack([tried, tried + 1]))
+    for pair, low, high in zip(tried.tolist(), *edges.tolist(), strict=True):
+        mine = order[low:high]
+        numbers = rows.round[mine]
+        starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]])
+        errors = np.logical_or.reduceat(is_error[mine], starts)
+        helpful = np.logical_or.reduceat(is_helpful[mine], starts)
+        dealer, player = divmod(pair, n_players)
+        found.append(
+            HelpfulErrors(
+                dealer=rows.texts.dealers[dealer],
+                player=rows.texts.players[player],
+                rounds=len(starts),
+                errors=int(errors.sum()),
+                helpful=int(helpful.sum()),
+                log_e=rate_log_e(helpful, bound),
+            )
+        )
+    return sorted(found, key=lambda one: -one.log_e)

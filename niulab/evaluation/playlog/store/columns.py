@@ -1,0 +1,164 @@
+"""Plays as Arrow tables and back: the columns of the store's table ``plays``.
+
+Texts are dictionary columns, cards are binary columns with one byte (the card's id) a card, in the
+order dealt; a hand without any card, a time or a text that was not recorded is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from niulab.evaluation.playlog.plays import BOXES, NO_CARD, NO_CODE, NO_TIME, Plays, Vocabularies
+
+__all__ = ["PLAYS", "TEXTS", "arrow_of", "plays_of"]
+
+TEXTS = {
+    "round_id": "round",
+    "table": "table",
+    "dealer": "dealer",
+    "rules": "rules",
+    "player": "player",
+    "seat_order": "seat_order",
+    "deal_method": "deal_method",
+    "shoe": "shoe",
+    "shuffle_id": "shuffle",
+    "shuffler": "shuffler",
+    "void": "void",
+}
+"""Text columns of the store and the column of ``Plays`` behind each."""
+
+_TIMES = ("time", "bet_time", "close_time")
+_NUMBERS = ("seat", "packet", "first_seat", "promo", "flags")
+_HANDS = {
+    "cards": "cards",
+    "dealer_cards": "dealer_cards",
+    "pair": "pair",
+    "dealer_pair": "dealer_pair",
+    "cards_shown": "shown",
+}
+_MONEY = {
+    **{box: ("stakes", place) for place, box in enumerate(BOXES)},
+    **{f"late_{box}": ("late", place) for place, box in enumerate(BOXES)},
+    **{f"net_{box}": ("nets", place) for place, box in enumerate(BOXES)},
+    **{f"residual_{box}": ("residuals", place) for place, box in enumerate(BOXES)},
+    **{f"cover_{box}": ("cover", place) for place, box in enumerate(BOXES[1:3])},
+}
+_WIDTHS = {"stakes": 4, "late": 4, "nets": 4, "residuals": 4, "cover": 2}
+_CARDS_IN = {"cards": 5, "dealer_cards": 5, "pair": 2, "dealer_pair": 2, "shown": 5}
+_TIME = pa.timestamp("us", tz="UTC")
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+PLAYS = pa.schema(
+    [
+        *((name, _TEXT) for name in TEXTS),
+        *((name, _TIME) for name in _TIMES),
+        ("seat", pa.int8()),
+        ("packet", pa.int8()),
+        ("first_seat", pa.int8()),
+        ("promo", pa.int64()),
+        ("flags", pa.uint16()),
+        *((name, pa.int64()) for name in _MONEY),
+        *((name, pa.binary()) for name in _HANDS),
+    ]
+)
+"""Columns of the table ``plays``, one row a round and seat, each with the columns of its round."""
+
+
+def arrow_of(plays: Plays) -> pa.Table:
+    """The rows as a table with the columns of ``PLAYS``."""
+    arrays: list[pa.Array] = []
+    for column in TEXTS.values():
+        codes = getattr(plays, column)
+        indices = pa.array(codes, mask=codes == NO_CODE)
+        known = pa.array(getattr(plays.texts, Plays.CODES[column]), pa.string())
+        arrays.append(pa.DictionaryArray.from_arrays(indices, known))
+    for name in _TIMES:
+        times = getattr(plays, name)
+        arrays.append(pa.array(times, mask=times == NO_TIME).cast(_TIME))
+    arrays += [pa.array(getattr(plays, name)) for name in _NUMBERS]
+    for column, place in _MONEY.values():
+        arrays.append(pa.array(np.ascontiguousarray(getattr(plays, column)[:, place])))
+    arrays += [_binary(getattr(plays, column)) for column in _HANDS.values()]
+    return pa.Table.from_arrays(arrays, schema=PLAYS)
+
+
+def plays_of(table: pa.Table, rules: Sequence[str] = ()) -> Plays:
+    """Plays of a table that has the columns of ``PLAYS``, text plain or in dictionaries.
+
+    rules: names whose codes are their places here; names met beyond them follow.
+    """
+    columns: dict[str, Any] = {}
+    texts: dict[str, tuple[str, ...]] = {}
+    for name, column in TEXTS.items():
+        first = tuple(rules) if name == "rules" else ()
+        columns[column], texts[Plays.CODES[column]] = _codes(table[name], first)
+    for name in _TIMES:
+        numbers = table[name].cast(_TIME).cast(pa.int64())
+        columns[name] = _numpy(pc.fill_null(numbers, NO_TIME), np.int64)
+    for name in _NUMBERS:
+        columns[name] = _numpy(table[name], PLAYS.field(name).type.to_pandas_dtype())
+    for name, width in _WIDTHS.items():
+        columns[name] = np.empty((len(table), width), dtype=np.int64)
+    for name, (column, place) in _MONEY.items():
+        columns[column][:, place] = _numpy(table[name], np.int64)
+    for name, column in _HANDS.items():
+        columns[column] = _hands(table[name], _CARDS_IN[column])
+    return Plays(texts=Vocabularies(**texts), **columns)
+
+
+def _binary(hands: NDArray[np.uint8]) -> pa.Array:
+    """One value of as many bytes as there are columns for each row, null where no card is known."""
+    n, width = hands.shape
+    known = (hands != NO_CARD).any(axis=1)
+    lengths = np.where(known, width, 0)
+    offsets = np.zeros(n + 1, dtype=np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    data = np.ascontiguousarray(hands if known.all() else hands[known])
+    validity = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
+    buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), n, buffers)
+
+
+def _hands(column: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
+    hands = np.full((len(column), width), NO_CARD, dtype=np.uint8)
+    low = 0
+    for part in column.chunks:
+        array = part.cast(pa.binary())
+        if n_known := len(array) - array.null_count:
+            offsets = np.frombuffer(array.buffers()[1], np.int32)
+            offsets = offsets[array.offset : array.offset + len(array) + 1]
+            data = np.frombuffer(array.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
+            known = _numpy(array.is_valid(), np.bool_)
+            hands[low : low + len(array)][known] = data.reshape(n_known, width)
+        low += len(array)
+    return hands
+
+
+def _numpy(column: Any, dtype: Any) -> NDArray[Any]:
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=dtype)
+
+
+def _codes(
+    column: pa.ChunkedArray, first: tuple[str, ...]
+) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Codes of a text column, and the text of each code."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):  # no chunk at all, or too much text for one
+        whole = whole.chunk(0) if whole.num_chunks else pa.array([], _TEXT)
+    known: list[str] = whole.dictionary.to_pylist()
+    codes = _numpy(pc.fill_null(whole.indices, NO_CODE), np.int32)
+    if not first:
+        return codes, tuple(known)
+    places = {text: place for place, text in enumerate(first)}
+    new = [places.setdefault(text, len(places)) for text in known]
+    table = np.array([*new, NO_CODE], dtype=np.int32)
+    return table[codes], tuple(places)

@@ -1,0 +1,191 @@
+"""The monitor: one run or many, any engine, killed or not, the same bytes; and what it finds."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from math import log
+
+import numpy as np
+import pytest
+from card_players import hole_carder, honest
+from logs_on_disk import on_tables, write_csv
+
+from niulab.errors import ConfigError, PlayLogError
+from niulab.evaluation.detection.fold import PlayerStates, fold
+from niulab.evaluation.detection.monitoring.monitor import monitor
+from niulab.evaluation.detection.watch import given_factors
+from niulab.evaluation.playlog.plays import Plays
+from niulab.evaluation.playlog.store.folder import create_store, open_store
+from niulab.evaluation.playlog.store.importing import import_log
+
+
+@pytest.fixture(scope="module")
+def floor(make_plays, sheet):
+    """12 players of 60 rounds, the first of whom sees the dealer's first card."""
+    seer = hole_carder(1.0)
+
+    def super_of(cards, dealers, rng):
+        staked = honest(cards, dealers, rng)
+        return np.where(np.arange(len(cards)) < 60, seer(cards, dealers, rng), staked)
+
+    return on_tables(make_plays(12, 60, super_of, seed=3), sheet)
+
+
+def store_of(floor, folder, cuts=()):
+    """A store of the rows, imported in pieces of time."""
+    store = create_store(folder / "log", buckets=3)
+    rounds = (floor.time - floor.time.min()) // 60_000_000
+    edges = [0, *cuts, 60]
+    for place in range(len(edges) - 1):
+        rows = (rounds >= edges[place]) & (rounds < edges[place + 1])
+        import_log([write_csv(floor.take(rows), folder / f"part{place}.csv")], store)
+    return store
+
+
+def state_bytes(folder):
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    return {bucket: (folder / name).read_bytes() for bucket, name in manifest["buckets"].items()}
+
+
+@pytest.fixture(scope="module")
+def grown(floor, tmp_path_factory):
+    """A store of three imports and the state of one run over it."""
+    folder = tmp_path_factory.mktemp("grown")
+    store = store_of(floor, folder, cuts=(20, 41))
+    return store, monitor(store, folder / "state"), folder / "state"
+
+
+def test_the_states_are_those_of_the_fold(floor, grown):
+    _, found, _ = grown
+    rows = floor.by_player()
+    given = given_factors(found.portfolio, rows)
+    plain = fold(found.portfolio, PlayerStates.fresh(12, found.portfolio), rows, given=given).states
+    places = [found.people.names.index(name) for name in floor.texts.players]
+    assert found.people.states.n_rounds.tolist() == [60] * 12
+    assert found.people.states.values[places].tobytes() == plain.values.tobytes()
+    assert found.people.states.peaks[places].tobytes() == plain.peaks.tobytes()
+    assert found.people.nets[places].tolist() == [
+        int(floor.nets[floor.player == code].sum()) for code in range(12)
+    ]
+
+
+def test_the_seer_alone_reaches_the_bar(grown):
+    _, found, _ = grown
+    reached = {
+        name
+        for name, peak in zip(found.people.names, found.people.states.peaks, strict=True)
+        if peak >= log(1_000)
+    }
+    assert reached == {"p0"}
+
+
+def test_import_by_import_gives_the_bytes_of_one_run(floor, grown, tmp_path):
+    _, _, state = grown
+    store = create_store(tmp_path / "log", buckets=3)
+    rounds = (floor.time - floor.time.min()) // 60_000_000
+    n_new = []
+    for place, (low, high) in enumerate(((0, 20), (20, 41), (41, 60))):
+        part = floor.take((rounds >= low) & (rounds < high))
+        import_log([write_csv(part, tmp_path / f"part{place}.csv")], store)
+        n_new.append(monitor(store, tmp_path / "state").n_new)
+    assert n_new == [240, 252, 228]
+    assert state_bytes(tmp_path / "state") == state_bytes(state)
+    assert monitor(store, tmp_path / "state").n_new == 0
+    assert state_bytes(tmp_path / "state") == state_bytes(state)
+
+
+def test_processes_give_the_same_bytes(grown, tmp_path):
+    store, _, state = grown
+    monitor(store, tmp_path / "state", workers=2)
+    assert state_bytes(tmp_path / "state") == state_bytes(state)
+
+
+def test_a_trajectory_ends_at_the_e_value_of_its_round(grown):
+    _, found, _ = grown
+    from niulab.evaluation.detection.fold import log_e_values
+
+    now = log_e_values(found.portfolio, found.people.states)
+    assert found.people.strides.tolist() == [1] * 12
+    assert found.people.paths[:, 59] == pytest.approx(now, rel=1e-12)
+
+
+_KILLED = """
+import sys
+from pathlib import Path
+from niulab.evaluation.detection.monitoring import monitor as room
+from niulab.evaluation.playlog.store.folder import open_store
+import os, signal
+real, n = room.write_atomically, 0
+def killed(path, content):
+    global n
+    n += 1
+    if n > int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(path, content)
+room.write_atomically = killed
+room.monitor(open_store(Path(sys.argv[1])), Path(sys.argv[2]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no kill -9")
+@pytest.mark.parametrize("n_written", [0, 1, 2])
+def test_a_killed_run_counts_nothing_twice(floor, grown, tmp_path, n_written):
+    _, _, state = grown
+    store = store_of(floor.take(floor.time < floor.time.min() + 20 * 60_000_000), tmp_path)
+    monitor(store, tmp_path / "state")
+    rounds = (floor.time - floor.time.min()) // 60_000_000
+    for place, (low, high) in enumerate(((20, 41), (41, 60)), start=1):
+        part = floor.take((rounds >= low) & (rounds < high))
+        import_log([write_csv(part, tmp_path / f"later{place}.csv")], store)
+    words = [sys.executable, "-c", _KILLED, tmp_path / "log", tmp_path / "state", n_written]
+    process = subprocess.run([str(word) for word in words], check=False, env=os.environ)
+    assert process.returncode == -signal.SIGKILL
+    assert monitor(open_store(tmp_path / "log"), tmp_path / "state").n_new == 480
+    assert state_bytes(tmp_path / "state") == state_bytes(state)
+    left = {path.name for path in (tmp_path / "state").iterdir()}
+    assert len(left) == 1 + len(state_bytes(state)) + 2
+
+
+def test_rows_that_come_late_have_factor_one(floor, tmp_path):
+    rounds = (floor.time - floor.time.min()) // 60_000_000
+    store = create_store(tmp_path / "log", buckets=3)
+    import_log([write_csv(floor.take(rounds >= 30), tmp_path / "new.csv")], store)
+    first = monitor(store, tmp_path / "state")
+    import_log([write_csv(floor.take(rounds < 30), tmp_path / "old.csv")], store)
+    second = monitor(store, tmp_path / "state")
+    assert second.people.names == first.people.names
+    assert second.people.states.values.tobytes() == first.people.states.values.tobytes()
+    assert second.people.nets.sum() == floor.nets.sum()
+    assert second.tables.flags["LATE_ROW"] == 360
+
+
+def test_a_state_belongs_to_its_log_and_level(floor, grown, tmp_path):
+    _, _, state = grown
+    other = store_of(floor.take(floor.player < 4), tmp_path, cuts=(30, 50, 55))
+    with pytest.raises(PlayLogError, match="not of the log"):
+        monitor(other, state)
+    with pytest.raises(ConfigError, match="made with alpha 0.001"):
+        monitor(grown[0], state, alpha=0.01)
+    small = store_of(floor.take(floor.player < 4), tmp_path / "small")
+    with pytest.raises(PlayLogError, match="another log, or an older copy"):
+        monitor(small, state)
+
+
+def test_a_round_cut_in_two_by_an_import_is_one_factor(floor, tmp_path):
+    mine = floor.take(floor.player == 0)
+    both = Plays.join([mine, mine])
+    both = Plays.of(
+        120, both.texts,
+        **{name: getattr(both, name) for name in ("player", "round", "rules", "stakes", "nets",
+                                                  "table", "time", "cards", "dealer_cards")},
+        seat=np.repeat([1, 2], 60),
+    )  # fmt: skip
+    last = both.time == both.time.max()
+    store = create_store(tmp_path / "log", buckets=1)
+    import_log([write_csv(both.take(~last | (both.seat == 1)), tmp_path / "a.csv")], store)
+    before = monitor(store, tmp_path / "state").people
+    import_log([write_csv(both.take(last & (both.seat == 2)), tmp_path / "b.csv")], store)
+    after = monitor(store, tmp_path / "state").people
+    assert after.states.n_rounds.tolist() == before.states.n_rounds.tolist() == [60]

@@ -1,0 +1,132 @@
+"""The largest stake receives the first packet: exact means, and who steers is found."""
+
+from itertools import permutations
+from math import log
+
+import numpy as np
+import pytest
+from table_players import seated
+
+from niulab.engine.rules import load_rules
+from niulab.evaluation.detection.attacks.seats import TableRounds, table_rounds
+from niulab.evaluation.detection.attacks.steering import (
+    STEERED,
+    can_steer,
+    first_packets,
+    relative_factors,
+    steering_block,
+    steering_factors,
+)
+from niulab.evaluation.detection.features import best_own_ranks, rank_law, rank_values
+from niulab.evaluation.detection.fold import PlayerStates, fold
+from niulab.evaluation.detection.portfolio import Portfolio, weighted
+from niulab.evaluation.playlog.plays import Plays
+
+N_SEATS = 3
+
+
+@pytest.fixture(scope="module")
+def even():
+    return load_rules("even-double-super-bonus")
+
+
+@pytest.fixture(scope="module")
+def alone(even):
+    return Portfolio((even,), tuple(weighted([steering_block([even])], {STEERED: 1.0})), "steer")
+
+
+def dealt(even, n_tables, n_rounds, wants, *, seed=0):
+    """Seat 1 stakes most where ``wants(first packet)`` says so; the dealer deals by stake."""
+    plays = seated(even, n_tables, N_SEATS, n_rounds, seed=seed)
+    packets = plays.cards.reshape(-1, N_SEATS, 5)
+    rng = np.random.default_rng(seed)
+    stakes = plays.stakes.reshape(-1, N_SEATS, 4).copy()
+    stakes[:, 1:, 0] = 100 * rng.integers(1, 4, (len(packets), N_SEATS - 1))
+    others = stakes[:, 1:, 0].max(axis=1)
+    takes = wants(packets[:, 0], rng)
+    stakes[:, 0, 0] = np.where(takes, others, others - 80)
+    first = stakes[:, :, 0].argmax(axis=1)
+    # clockwise from the first: seat k receives packet k - first
+    at = (np.arange(N_SEATS) - first[:, None]) % N_SEATS
+    cards = np.take_along_axis(packets, at[:, :, None], axis=1)
+    return seated(
+        even, n_tables, N_SEATS, n_rounds, seed=seed, stakes=stakes.reshape(-1, 4),
+        cards=cards.reshape(-1, 5),
+    )  # fmt: skip
+
+
+def test_only_sheets_that_deal_by_stake_can_be_steered(sheet, even):
+    assert can_steer(even)
+    assert not can_steer(sheet)
+    assert steering_block([sheet]) is None
+    assert steering_factors(seated(sheet, 1, 2, 3), [sheet]).shape == (6, 0)
+
+
+def test_the_first_packet_is_recorded_or_follows_the_stakes(even):
+    stakes = np.zeros((8, 4), dtype=np.int64)
+    stakes[:, 0] = [100, 300, 300, 200, 0, 0, 0, 0]
+    plays = seated(even, 1, 4, 2, stakes=stakes)
+    rounds = table_rounds(plays)
+    assert first_packets(plays, rounds).tolist() == [1, -1]  # the first of the largest; nobody
+    recorded = seated(even, 1, 4, 2, stakes=stakes, packet=[3, 2, 1, 0, -1, -1, -1, -1])
+    assert first_packets(recorded, rounds).tolist() == [3, -1]
+    named = seated(even, 1, 4, 2, stakes=stakes, first_seat=[3] * 4 + [0] * 4)
+    assert first_packets(named, rounds).tolist() == [2, -1]
+
+
+def test_factors_beside_other_packets_have_mean_one_over_their_orders(even):
+    scores = np.random.default_rng(0).normal(size=len(even.ranks))
+    rounds = TableRounds(np.arange(3), np.array([0, 3]))
+    packets = [0, 3, 10, 7]
+    found = [
+        relative_factors(
+            scores, np.array(p[:3], np.int16), np.array([p[3]] * 3, np.int16), rounds,
+            np.array([0]),
+        )[0]
+        for p in permutations(packets)
+    ]  # fmt: skip
+    assert np.abs(np.mean(found, axis=0) - 1).max() <= 1e-12
+
+
+def test_factors_by_rank_have_mean_one_over_the_law(even):
+    """One hand of every rank, weighted by the exact law, both for who takes it and who does not."""
+    plays = seated(even, 1, 2, 3_000, seed=1)
+    ranks = best_own_ranks(plays, [even], plays.cards)
+    factors = steering_factors(plays, [even])
+    is_first = plays.seat == 1  # equal stakes: the first seat takes the packet in every round
+    rows = np.array([np.flatnonzero(is_first & (ranks == r))[0] for r in range(len(even.ranks))])
+    columns = [*range(4), 24, 25]
+    for seats in (rows, rows + 1):
+        means = rank_law(even) @ factors[seats][:, columns]
+        assert np.abs(means - 1).max() <= 1e-12
+
+
+def test_a_steerer_is_found_near_the_limit(even, alone):
+    favors = rank_values(even, "super") > 0
+    texts = seated(even, 1, 1, 1).texts
+
+    def wants(packet, rng):
+        return favors[best_own_ranks(Plays.of(len(packet), texts, rules=0), [even], packet)]
+
+    plays = dealt(even, 30, 120, wants, seed=2).by_player()
+    given = steering_factors(plays, [even])
+    n = 30 * N_SEATS
+    states = fold(alone, PlayerStates.fresh(n, alone), plays, given=given).states
+    steerers = np.arange(30) * N_SEATS
+    share = float(rank_law(even) @ favors)
+    information = -(share * log(share) + (1 - share) * log(1 - share))
+    weight = alone.components[0].weight
+    assert (states.alarms[steerers] > 0).all()
+    assert states.alarms[steerers].mean() <= 1.3 * log(1_000 / weight) / information
+
+
+def test_who_stakes_blindly_is_not_found(even, alone):
+    def wants(packet, rng):
+        return rng.random(len(packet)) < 0.5
+
+    plays = dealt(even, 100, 100, wants, seed=3).by_player()
+    given = steering_factors(plays, [even])
+    n = 100 * N_SEATS
+    states = fold(alone, PlayerStates.fresh(n, alone), plays, given=given, alpha=0.05).states
+    # the seats of a table share their packets: 100 tables count, not 300 players
+    assert np.mean(states.peaks >= log(20)) <= 0.05 + 3 * (0.05 * 0.95 / 100) ** 0.5
