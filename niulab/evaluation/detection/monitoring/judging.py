@@ -90,9 +90,7 @@ _GROUPS_HINT = (
 )
 
 
-def judge_log(
-    monitored: Monitored, *, fdr: float = 0.05, groups: Sequence[Group] = ()
-) -> Judged:
+def judge_log(monitored: Monitored, *, fdr: float = 0.05, groups: Sequence[Group] = ()) -> Judged:
     """Verdicts on everybody in a state, and the audits of the whole log.
 
     groups: declared before anybody looked at their rounds; each is judged over the whole log as one
