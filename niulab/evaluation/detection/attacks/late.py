@@ -1,9 +1,9 @@
 """Past posting and pinching: stakes changed after the close, against the results that followed.
 
 A stake that is changed before anything is known changes whatever the result; who raises after he
-has seen that he won does not. Rounds without a change speak only where a rate of raises is supposed. Where neither late changes
-nor times are recorded, a past-posted stake is a large stake: the blocks of results test it in every
-round.
+has seen that he won does not. Rounds without a change speak where a rate of raises is supposed.
+Where neither late changes nor times are recorded, a past-posted stake is a large stake: the blocks
+of results test it in every round.
 """
 
 from __future__ import annotations

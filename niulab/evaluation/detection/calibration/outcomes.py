@@ -10,7 +10,7 @@ from math import log, nan
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from niulab.agents.advantage.config import AttackConfig
+from niulab.agents.advantage.config import AttackConfig, high_slip, low_slip
 from niulab.evaluation.detection.calibration.config import DetectionConfig
 from niulab.evaluation.detection.calibration.exact import (
     attack_named,
@@ -68,7 +68,8 @@ class Found:
 
     limit: ln(1/alpha)/I rounds. priced: with the published weight of one of its components besides;
     and since: with that of its start as well. named: of the full portfolio's alarms, the share that
-    names it first. won_units: mean net of the attack's rounds to the alarm; units: exact, a round.
+    names it first. is_one_box: whether one box alone changes with what is seen, as is declared.
+    won_units: mean net of the attack's rounds to the alarm; units: exact, a round.
     """
 
     attack: str
@@ -81,6 +82,7 @@ class Found:
     limit: float
     priced: float
     since: float
+    is_one_box: bool
     declared: Delays | None
     full: Delays
     named: float
@@ -139,11 +141,17 @@ def found_of(
         limit=best_rounds(information, alpha),
         priced=best_rounds(information, alpha, weight),
         since=best_rounds(information, alpha, weight, start_weight(portfolio, player.start)),
+        is_one_box=_n_changing(config, player) == 1,
         declared=_delays(part.declared, config.attack_rounds) if part.declared else None,
         full=_delays(part.full, config.attack_rounds),
         named=float(np.mean([one == attack for one in named])) if named else nan,
         won_units=float(won.mean()) / config.rules.base_unit_cents if len(won) else nan,
     )
+
+
+def _n_changing(config: DetectionConfig, player: AttackConfig) -> int:
+    low, high = low_slip(config.rules, player), high_slip(config.rules, player)
+    return sum(high.stake(box) != low.stake(box) for box in config.rules.boxes)
 
 
 def roc_of(config: DetectionConfig, honest: ScorePart, seers: ScorePart) -> tuple[Roc, ...]:

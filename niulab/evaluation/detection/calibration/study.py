@@ -66,8 +66,9 @@ class DetectionStudy(OfConfig):
         return tuple(player_edges(self.config.rules))
 
     def headline(self) -> dict[str, Any]:
-        """The worst figure of every promise."""
+        """The worst figure of every promise; ratios are of attacks that start at once."""
         at_once = [one for one in self.found if one.start == 0 and not isnan(one.limit)]
+        one_box = [one for one in at_once if one.is_one_box]
         shares = [
             max((one.alarms[place] / one.n_players for one in self.honest), default=None)
             for place in range(len(self.config.alphas))
@@ -77,9 +78,12 @@ class DetectionStudy(OfConfig):
             "alphas": list(self.config.alphas),
             "worst_false_alarms": shares,
             "worst_declared_ratio": max(
-                (one.declared.mean / one.limit for one in at_once if one.declared), default=None
+                (one.declared.mean / one.limit for one in one_box if one.declared), default=None
             ),
-            "worst_full_ratio": max((one.full.mean / one.priced for one in at_once), default=None),
+            "worst_full_ratio": max((one.full.mean / one.priced for one in one_box), default=None),
+            "worst_full_ratio_of_many_boxes": max(
+                (one.full.mean / one.priced for one in at_once if not one.is_one_box), default=None
+            ),
             "least_named_first": min(
                 (one.named for one in self.found if not isnan(one.named)), default=None
             ),
@@ -137,7 +141,7 @@ class DetectionStudy(OfConfig):
 
     def _found_columns(self) -> dict[str, Any]:
         plain = ("attack", "see_rate", "spread", "camouflage", "start", "information", "units")
-        more = ("limit", "priced", "since", "named", "won_units")
+        more = ("limit", "priced", "since", "is_one_box", "named", "won_units")
         columns: dict[str, list[Any]] = {
             key: [getattr(one, key) for one in self.found] for key in (*plain, *more)
         }
