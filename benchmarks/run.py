@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 from betting import STUDY, measure_betting, measure_study
+from detection import measure_detection
 from growth import measure_growth
 from limit import measure_limit
 from measure import Meter, default_core, pin
@@ -56,6 +57,7 @@ def main() -> None:
     measure_evaluation(meter)
     measure_simulate(meter, millions=60 if options.quick else 400)
     questions = measure_betting(meter)
+    measure_detection(meter)
     training = measure_training(meter, is_short=options.quick)
     skipped = {}
     if reason := _why_no_study(options, meter, core, all_cores):

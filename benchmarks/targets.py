@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import betting
+import detection
 import ours
 import training
 from measure import Figure
@@ -54,5 +55,7 @@ TARGETS = (
     ),
     Target("optimum of the default Session-v0", betting.SESSION, 0.2, "s"),
     Target("ruin curve, 1,000 bankrolls, 10,000 rounds", betting.RUIN, 10, "s"),
+    Target("detection: component updates of the fold", detection.KERNEL, 5e8, "updates"),
+    Target("detection: full portfolio, one core", detection.FOLD, 1e6, "player-rounds"),
     Target("league of all systems, two cores, by the wall", betting.STUDY, 180, "s"),
 )

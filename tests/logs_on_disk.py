@@ -1,4 +1,4 @@
-"""Play logs on disk for tests of the monitor: rows dealt by the engine, as flat files and stores."""
+"""Play logs on disk for tests of the monitor: rows dealt by the engine, as flat files."""
 
 from dataclasses import replace
 

@@ -79,3 +79,23 @@ def exchanged(plays, sheet, switchers, rates, *, seed=0):
         },
         cards=cards,
     )
+
+
+def steered(even, n_tables, n_rounds, wants, *, n_seats=3, seed=0):
+    """Seat 1 stakes most where ``wants(first packet)`` says so; the dealer deals by stake."""
+    plays = seated(even, n_tables, n_seats, n_rounds, seed=seed)
+    packets = plays.cards.reshape(-1, n_seats, 5)
+    rng = np.random.default_rng(seed)
+    stakes = plays.stakes.reshape(-1, n_seats, 4).copy()
+    stakes[:, 1:, 0] = 100 * rng.integers(1, 4, (len(packets), n_seats - 1))
+    others = stakes[:, 1:, 0].max(axis=1)
+    takes = wants(packets[:, 0], rng)
+    stakes[:, 0, 0] = np.where(takes, others, others - 80)
+    first = stakes[:, :, 0].argmax(axis=1)
+    # clockwise from the first: seat k receives packet k - first
+    at = (np.arange(n_seats) - first[:, None]) % n_seats
+    cards = np.take_along_axis(packets, at[:, :, None], axis=1)
+    return seated(
+        even, n_tables, n_seats, n_rounds, seed=seed, stakes=stakes.reshape(-1, 4),
+        cards=cards.reshape(-1, 5),
+    )  # fmt: skip

@@ -16,10 +16,8 @@ from niulab import __version__
 from niulab.cli import (
     benchmark,
     demo,
-    detect,
     evaluate,
     hand,
-    log,
     rules,
     simulate,
     solve,
@@ -28,6 +26,7 @@ from niulab.cli import (
     tune,
 )
 from niulab.cli.agents import export, import_zip, play
+from niulab.cli.logs import detect, log
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -103,8 +102,8 @@ for _name, _room in {
     "import": import_zip,
     "benchmark": benchmark,
     "study": study,
-    "play": play,
     "detect": detect,
+    "play": play,
     "demo": demo,
 }.items():
     app.command(_name, epilog=_room.EXAMPLES)(_room.run)

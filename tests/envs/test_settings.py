@@ -62,11 +62,15 @@ def test_an_id_has_short_names(env_id):
         ("niulab/Arange-v0", "did you mean 'niulab/Arrange-v0'?"),
         ("niulab/Shoe", "did you mean 'niulab/Shoe-v0'?"),
         ("Shoe-v1", "did you mean 'Shoe'?"),
-        ("", "known: Arrange, ArrangeHK, Loophole, NiuNiu, Peek, Session, SessionStake, Shoe, "),
+        ("", "write an id, as Session or niulab/Session-v0"),
+        (
+            "x",
+            "known: Arrange, ArrangeHK, Loophole, NiuNiu, Peek, Session, SessionStake, Shoe, Table",
+        ),
     ],
 )
 def test_what_is_no_name_of_a_task_is_told_the_nearest_one(name, hint):
-    with pytest.raises(ConfigError, match=rf"^no environment '{name}'; ") as caught:
+    with pytest.raises(ConfigError, match=f"^no environment '{name}'[;:] ") as caught:
         full_id(name)
     assert hint in str(caught.value)
 

@@ -164,7 +164,8 @@ def _reach(debts: Floats, bar: float) -> Floats:
         y -= np.maximum(step, 0.0)
         if not (step > 1e-9 * np.maximum(y, 1.0)).any():
             break
-    return y
+    result: Floats = y
+    return result
 
 
 _UNITS: dict[str, Floats] = {}
@@ -186,7 +187,8 @@ def _bins(bounds: Floats) -> NDArray[np.int64]:
     """Places of bounds in the grid, rounded up; beyond it the last place."""
     with np.errstate(divide="ignore"):
         steps = np.ceil(_STEPS * np.log2(np.maximum(bounds, 0.0)))
-    return np.clip(steps - _LOWEST, 0, _HIGHEST - _LOWEST).astype(np.int64)
+    places: NDArray[np.int64] = np.clip(steps - _LOWEST, 0, _HIGHEST - _LOWEST).astype(np.int64)
+    return places
 
 
 def _bernstein() -> Floats:

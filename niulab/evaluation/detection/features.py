@@ -12,7 +12,7 @@ Cards at a place are uniform over the deck. A level of -1 is not recorded: its f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -87,7 +87,16 @@ def verify_one_deck(rules: RuleSet) -> None:
 
 
 def top_box(rules: RuleSet) -> int:
-    """The column of BOXES with the highest odds that a hand's rank is paid at."""
+    """The column of BOXES with the highest odds that a hand's rank is paid at; kept."""
+    if rules.rules_hash not in _TOP_BOXES:
+        _TOP_BOXES[rules.rules_hash] = _find_top_box(rules)
+    return _TOP_BOXES[rules.rules_hash]
+
+
+_TOP_BOXES: dict[str, int] = {}
+
+
+def _find_top_box(rules: RuleSet) -> int:
     columns = boxes_of(rules)
     best, place = -1.0, 0
     for column, box in enumerate(columns[:3]):
@@ -219,32 +228,42 @@ def result_cells(
     return found
 
 
-def slot_levels(plays: Plays, sheets: Sequence[RuleSet]) -> NDArray[np.int16]:
+def slot_levels(
+    plays: Plays, sheets: Sequence[RuleSet], slots: Collection[str] = SLOTS
+) -> NDArray[np.int16]:
     """Levels (n, len(SLOTS)) of every row; ``sheets`` by the code of a row's rules.
 
-    Rows that are void, hold a card twice or lie under an unknown sheet have no levels.
+    slots: those that are asked for; others may stay -1. Rows that are void, hold a card twice or
+    lie under an unknown sheet have no levels.
     """
     n = len(plays)
     levels = np.full((n, len(SLOTS)), -1, dtype=np.int16)
     counts = judged(plays)
-    own = counts & (plays.cards < NO_CARD).all(axis=1)
-    dealer = counts & (plays.dealer_cards < NO_CARD).all(axis=1)
+    own, dealer = counts & _are_known(plays.cards), counts & _are_known(plays.dealer_cards)
     is_ordered = (plays.flags & int(Flag.NO_ORDER)) == 0
     for whose, hands, rows in ((0, plays.cards, own), (1, plays.dealer_cards, dealer)):
         dealt = rows & is_ordered
         first = whose * HAND_SIZE
         levels[dealt, first : first + HAND_SIZE] = hands[dealt]
+        if not any(slot in slots for slot in LOW_SLOTS):
+            continue
         ranks = hands[rows] // 4
         for r in range(12):
             levels[rows, N_PLACES + 12 * whose + r] = (ranks <= r).sum(axis=1)
     result, award = SLOTS.index(RESULT), SLOTS.index(AWARD)
-    levels[:, SLOTS.index(OWN_RANK)] = best_own_ranks(plays, sheets, plays.cards)
+    if OWN_RANK in slots:
+        levels[:, SLOTS.index(OWN_RANK)] = best_own_ranks(plays, sheets, plays.cards)
     for code, rules in enumerate(sheets):
         rows = own & (plays.rules == code)
-        if rules.events and rows.any():
+        if AWARD in slots and rules.events and rows.any():
             hands = np.sort(plays.cards[rows], axis=1)
             levels[rows, award] = ranker(rules).events(hands)
         rows &= dealer
-        if rows.any():
+        if RESULT in slots and rows.any():
             levels[rows, result] = result_cells(rules, plays.cards[rows], plays.dealer_cards[rows])
     return levels
+
+
+def _are_known(hands: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Whether all five cards of each hand are recorded, (n,); by columns, which are long."""
+    return np.logical_and.reduce([column < NO_CARD for column in hands.T])

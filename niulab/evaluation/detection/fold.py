@@ -117,7 +117,7 @@ def fold(
         base_units=np.array([float(rules.base_unit_cents) for rules in sheets]),
         top_boxes=np.array([top_box(rules) for rules in sheets]),
     )
-    levels = slot_levels(plays, sheets)
+    levels = slot_levels(plays, sheets, portfolio.slots | {RESULT})
     weights = _seat_weights(plays, starts)
     after = states.copy()
     mine = after.take(starts.codes)
@@ -185,7 +185,7 @@ def _seat_weights(plays: Plays, starts: RoundStarts) -> Floats:
     if n == 0:
         return np.empty(0)
     lengths = np.diff(starts.rounds)
-    totals = plays.stakes.sum(axis=1).astype(np.float64)
+    totals = np.einsum("nb->n", plays.stakes).astype(np.float64)
     by_round = np.repeat(np.add.reduceat(totals, starts.rounds[:-1]), lengths)
     equal = np.repeat(1.0 / lengths, lengths)
     return np.where(by_round > 0, totals / np.maximum(by_round, 1.0), equal)

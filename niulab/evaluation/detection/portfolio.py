@@ -137,7 +137,12 @@ class Portfolio:
 
     @cached_property
     def layout(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """``blocks``, ``offsets`` and ``tables`` as ``kernels.fold_rounds`` takes them."""
+        """``blocks``, ``offsets`` and ``tables`` as ``kernels.fold_rounds`` takes them.
+
+        Equal tables, as those of one feature at every place of the deal, are there once, so that
+        they stay in the processor's cache.
+        """
+        known: dict[tuple[tuple[int, ...], bytes], int] = {}
         rows, flat, first, size = [], list[Floats](), 0, 0
         offsets = np.full((max(len(self.sheets), 1), len(self.blocks)), -1, dtype=np.int64)
         for number, block in enumerate(self.blocks):
@@ -148,10 +153,13 @@ class Portfolio:
             n_levels = n_bins = 0
             for sheet, table in enumerate(block.tables):
                 if table is not None:
-                    offsets[sheet, number] = size
                     n_bins, n_levels = table.shape[:2]
-                    flat.append(np.ascontiguousarray(table).ravel())
-                    size += table.size
+                    key = table.shape, table.tobytes()
+                    if key not in known:
+                        known[key] = size
+                        flat.append(np.ascontiguousarray(table).ravel())
+                        size += table.size
+                    offsets[sheet, number] = known[key]
             if len({t.shape for t in block.tables if t is not None}) > 1:
                 raise ConfigError(
                     f"the sheets give the slot '{head.slot}' different numbers of levels: judge "
@@ -161,6 +169,11 @@ class Portfolio:
             first += k
         tables = np.concatenate(flat) if flat else np.zeros(0)
         return np.array(rows, dtype=np.int64).reshape(-1, 6), offsets, tables
+
+    @cached_property
+    def slots(self) -> frozenset[str]:
+        """Slots that tables are looked up by."""
+        return frozenset(b.components[0].slot for b in self.blocks if not b.is_given)
 
     @property
     def n_given(self) -> int:

@@ -96,7 +96,7 @@ def score_bins(
         # a sheet that is not known (-1) takes the last one's unit; its rows have no levels anyway
         units, tops = base_units[plays.rules], top_boxes[plays.rules]
         first = starts.rounds[:-1]
-        totals = np.add.reduceat(plays.stakes.sum(axis=1), first)
+        totals = np.add.reduceat(np.einsum("nb->n", plays.stakes), first)
         on_top = plays.stakes[np.arange(n), tops]
         top_totals = np.add.reduceat(on_top, first)
         sizes = np.log1p(totals / units[first])
@@ -113,7 +113,7 @@ def score_bins(
 
 def _late_signs(plays: Plays) -> NDArray[np.int64]:
     """-1, 0 or 1 by row: whether the main boxes' stakes changed after the close."""
-    signs = np.sign(plays.late[:, :3].sum(axis=1))
+    signs = np.sign(plays.late[:, 0] + plays.late[:, 1] + plays.late[:, 2])
     is_timed = (plays.bet_time != NO_TIME) & (plays.close_time != NO_TIME)
     came_late = is_timed & (plays.bet_time > plays.close_time)
     result: NDArray[np.int64] = np.where((signs == 0) & came_late, 1, signs)

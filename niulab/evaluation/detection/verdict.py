@@ -63,7 +63,10 @@ class Verdict:
         """The verdict in a sentence or two."""
         if not self.is_amber:
             return "The stakes carried no information about cards not yet dealt that can be shown."
-        sentence = words_of(self.log_e)
+        if self.log_e >= log(AMBER) or self.is_alarm or self.is_listed:
+            sentence = words_of(self.log_e)
+        else:
+            sentence = f"The e-value is {_figure(self.log_e)} now."
         if self.log_e < log(AMBER):
             sentence += f" At its largest it was {_figure(self.peak)}."
         if self.held:

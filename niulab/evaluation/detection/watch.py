@@ -5,7 +5,7 @@ The choice rests on what a log records at all, never on what was dealt or staked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -35,7 +35,7 @@ from niulab.evaluation.detection.portfolio import (
 )
 from niulab.evaluation.playlog.plays import Plays
 
-__all__ = ["ATTACK_WEIGHTS", "given_factors", "watch_portfolio"]
+__all__ = ["ATTACK_WEIGHTS", "given_factors", "portfolio_of_log", "watch_portfolio"]
 
 ATTACK_WEIGHTS = MappingProxyType(
     {
@@ -66,6 +66,22 @@ def watch_portfolio(
     """
     blocks = _blocks(sheets, ordered=ordered, late=late, seats=seats)
     return Portfolio(tuple(sheets), tuple(weighted(list(blocks), ATTACK_WEIGHTS)), "watch")
+
+
+def portfolio_of_log(
+    sheets: Sequence[RuleSet], columns: Collection[str], *, ordered: bool = True
+) -> Portfolio:
+    """``watch_portfolio`` by the names of a flat log's columns, as far as they tell.
+
+    Whether the cards stand in the order dealt, no column tells: ``ordered`` is declared.
+    """
+    has_late = any(name.startswith("late_") for name in columns)
+    return watch_portfolio(
+        sheets,
+        ordered=ordered,
+        late=has_late or {"bet_time", "close_time"} <= set(columns),
+        seats={"round_id", "seat"} <= set(columns),
+    )
 
 
 def _blocks(

@@ -101,6 +101,7 @@ def _plays(world: World, texts: Vocabularies, played: Played, *, pairs: bool) ->
     if np.any(residuals):
         flags[np.any(residuals, axis=1)] |= int(Flag.RESIDUAL)
     stakes = _columns(world.rules, played.stakes[k, player])
+    packets = _places_dealt(world, played)
     return Plays.of(
         len(player),
         texts,
@@ -114,7 +115,8 @@ def _plays(world: World, texts: Vocabularies, played: Played, *, pairs: bool) ->
         bet_time=close - before,
         close_time=close,
         seat=seats.places[player] + 1,
-        packet=_places_dealt(world, played)[k, player],
+        packet=packets[k, player],
+        first_seat=_first_seats(world, played, packets)[k, table],
         stakes=stakes,
         late=late,
         nets=_columns(world.rules, played.nets[k, player]),
@@ -164,6 +166,15 @@ def _places_dealt(world: World, played: Played) -> NDArray[np.int64]:
     at = np.arange(size)[:, None], tables, played.packets
     holds[at] = played.is_present
     return np.asarray(holds.cumsum(axis=2)[at] - 1)
+
+
+def _first_seats(world: World, played: Played, packets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The seats (1 ..) that the first packets went to, (k, tables)."""
+    seats, size = world.seating.seats, len(played.is_present)
+    found = np.zeros((size, world.seating.n_tables), dtype=np.int64)
+    k, player = np.nonzero((packets == 0) & played.is_present)
+    found[k, seats.tables[player]] = seats.places[player] + 1
+    return found
 
 
 def _columns(rules: RuleSet, cents: Cents) -> Cents:

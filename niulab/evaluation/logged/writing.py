@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from niulab.engine.cards import N_CARDS, card_text
 from niulab.errors import ConfigError
 from niulab.evaluation.logged.columns import simulate_blocks
 from niulab.evaluation.logged.config import FloorConfig
 from niulab.evaluation.logged.seating import Label, labels_csv, seat_players
-from niulab.evaluation.playlog.plays import BOXES, NO_TIME, Plays
+from niulab.evaluation.playlog.flat import CORE, NUMBERS, flat_columns, flat_lines
+from niulab.evaluation.playlog.plays import BOXES, Plays
 
-__all__ = ["LogFormat", "LoggedFloor", "flat_rows", "write_floor"]
+__all__ = ["LogFormat", "LoggedFloor", "write_floor"]
 
 LogFormat = Literal["csv", "parquet"]
 
-_CARD_TEXTS = np.array([*(card_text(card) for card in range(N_CARDS)), ""], dtype=object)
-_CODES = {"round_id": "round", "table": "table", "dealer": "dealer", "rules": "rules",
-          "player": "player"}  # fmt: skip
-_VOCABULARIES = {"round": "rounds", "table": "tables", "dealer": "dealers", "rules": "rules",
-                 "player": "players"}  # fmt: skip
-_COLUMNS = (
-    *("round_id", "time", "table", "dealer", "rules", "seat", "player", *BOXES),
-    *("cards", "dealer_cards", "pair", *(f"net_{box}" for box in BOXES)),
-    *("bet_time", "close_time", "cover_double", "cover_super"),
-    *(*(f"late_{box}" for box in BOXES), "dealer_pair"),
-)
+_COLUMNS = (*CORE, "cover_double", "cover_super", *(f"late_{box}" for box in BOXES),
+            "dealer_pair", "first_seat")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,27 +66,6 @@ def write_floor(
     return LoggedFloor(plays_path, labels_path, n_rows, labels)
 
 
-def flat_rows(plays: Plays) -> dict[str, list[str]]:
-    """The columns of the flat schema as text; empty for no such box or not recorded."""
-    texts: dict[str, list[str]] = {}
-    for name, column in _CODES.items():
-        known = np.array([*getattr(plays.texts, _VOCABULARIES[column]), ""], dtype=object)
-        texts[name] = known[getattr(plays, column)].tolist()
-    for name in ("time", "bet_time", "close_time"):
-        texts[name] = _times(getattr(plays, name))
-    for name in ("cards", "dealer_cards", "pair", "dealer_pair"):
-        hands = _CARD_TEXTS[getattr(plays, name)]
-        texts[name] = [" ".join(hand).rstrip() for hand in hands.tolist()]
-    for place, box in enumerate(BOXES):
-        texts[box] = _numbers(plays.stakes[:, place])
-        texts[f"net_{box}"] = _numbers(plays.nets[:, place])
-        texts[f"late_{box}"] = _numbers(plays.late[:, place], plays.late[:, place] == 0)
-    for place, box in enumerate(BOXES[1:3]):
-        texts[f"cover_{box}"] = _numbers(plays.cover[:, place], plays.cover[:, place] < 0)
-    texts["seat"] = _numbers(plays.seat, plays.seat == 0)
-    return texts
-
-
 def _reported(floor: FloorConfig, progress: Callable[[int, int], None] | None) -> Iterator[Plays]:
     done = 0
     for plays in simulate_blocks(floor):
@@ -110,11 +78,8 @@ def _reported(floor: FloorConfig, progress: Callable[[int, int], None] | None) -
 def _write_csv(path: Path, blocks: Iterable[Plays]) -> int:
     n_rows = 0
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(_COLUMNS)
         for plays in blocks:
-            texts = flat_rows(plays)
-            writer.writerows(zip(*(texts[name] for name in _COLUMNS), strict=True))
+            file.writelines(flat_lines(plays, columns=_COLUMNS, header=not n_rows))
             n_rows += len(plays)
     return n_rows
 
@@ -124,32 +89,17 @@ def _write_parquet(path: Path, blocks: Iterable[Plays]) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    texts = {"round_id", "table", "dealer", "rules", "player", "cards", "dealer_cards", "pair",
-             "dealer_pair", "time", "bet_time", "close_time"}  # fmt: skip
-    schema = pa.schema([(n, pa.string() if n in texts else pa.int64()) for n in _COLUMNS])
-    n_rows = 0
+    kinds = [(name, pa.int64() if name in NUMBERS else pa.string()) for name in _COLUMNS]
+    schema, n_rows = pa.schema(kinds), 0
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for plays in blocks:
-            columns: dict[str, Sequence[Any]] = dict(flat_rows(plays))
-            for name in set(_COLUMNS) - texts:
-                columns[name] = [int(text) if text else None for text in columns[name]]
-            writer.write_table(pa.table({n: columns[n] for n in _COLUMNS}, schema=schema))
+            texts = flat_columns(plays)
+            columns: dict[str, Sequence[Any]] = {
+                name: [int(text) if text else None for text in texts[name]]
+                if name in NUMBERS
+                else texts[name]
+                for name in _COLUMNS
+            }
+            writer.write_table(pa.table(columns, schema=schema))
             n_rows += len(plays)
     return n_rows
-
-
-def _numbers(values: NDArray[np.integer], is_empty: NDArray[np.bool_] | None = None) -> list[str]:
-    texts = [str(value) for value in values.tolist()]
-    for row in [] if is_empty is None else np.flatnonzero(is_empty).tolist():
-        texts[row] = ""
-    return texts
-
-
-def _times(micros: NDArray[np.int64]) -> list[str]:
-    known, place = np.unique(micros, return_inverse=True)
-    texts = np.datetime_as_string(known.astype("datetime64[us]"), timezone="naive").tolist()
-    short = [
-        "" if micro == NO_TIME else text.removesuffix(".000000") + "Z"
-        for text, micro in zip(texts, known.tolist(), strict=True)
-    ]
-    return np.array(short, dtype=object)[place.reshape(-1)].tolist() if short else []

@@ -48,7 +48,8 @@ class FrontierPoint:
     @property
     def stake_law(self) -> Floats:
         """How often each stake is placed by who has seen each value equally often as he does."""
-        return self.policy.mean(axis=0)
+        law: Floats = self.policy.mean(axis=0)
+        return law
 
 
 def frontier_point(

@@ -1,11 +1,13 @@
 """Audits of a table: payments, cover, settings, rounds called off, gaps."""
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
 import pytest
 from table_players import seated
 
+from niulab.engine.cards import card_text
 from niulab.engine.rules import load_rules
 from niulab.engine.settlement import Outcome
 from niulab.errors import ConfigError
@@ -14,6 +16,7 @@ from niulab.evaluation.detection.tables.gaps import round_gaps
 from niulab.evaluation.detection.tables.payments import mispays, short_covers
 from niulab.evaluation.detection.tables.rates import rate_factors, rate_log_e
 from niulab.evaluation.detection.tables.settings import helpful_errors, player_settings
+from niulab.evaluation.detection.tables.shown import other_cards
 from niulab.evaluation.detection.tables.voids import loss_factors, player_voids
 from niulab.evaluation.playlog.plays import Flag, Plays, Vocabularies
 
@@ -57,6 +60,24 @@ def test_short_cover_is_what_the_sheet_asks_for_beside_the_stake(name, needed):
     assert none.spared == 600
     void = seated(rules, 1, 1, 4, stakes=stakes, cover=cover, flags=int(Flag.VOID))
     assert short_covers(void, [rules]) == []
+
+
+def test_hands_shown_with_other_cards_are_listed_with_where_they_came_from(sheet):
+    plays = seated(sheet, 1, 2, 2, seed=1)
+    shown = plays.cards.copy()
+    shown[0] = shown[0][::-1]  # the same cards in another order
+    shown[2, 0], shown[3, 1] = plays.cards[3, 1], plays.cards[2, 0]
+    one, other = other_cards(replace(plays, shown=shown))
+    mine, theirs = card_text(int(plays.cards[2, 0])), card_text(int(plays.cards[3, 1]))
+    assert (one.round, one.seat, one.player) == ("r0000001", 1, "p0")
+    assert (one.missing, one.strange, one.dealt_to) == ((mine,), (theirs,), (2,))
+    assert (other.missing, other.strange, other.dealt_to) == ((theirs,), (mine,), (1,))
+    unused = next(c for c in range(52) if not (plays.cards[2:] == c).any()
+                  and not (plays.dealer_cards[2:] == c).any())  # fmt: skip
+    held = plays.cards.copy()
+    held[2, 4] = unused
+    (found,) = other_cards(replace(plays, shown=held))
+    assert (found.strange, found.dealt_to) == ((card_text(unused),), ())
 
 
 # ---------------------------------------------------------------- rates and settings
@@ -124,7 +145,7 @@ def test_the_skill_log_counts_hands_with_a_recorded_setting(sheet):
 
 
 def test_factors_of_voided_losses_have_mean_one(sheet):
-    for rules in (sheet, load_rules("ngau-ngau-hong-kong")):
+    for rules in (sheet, load_rules("even-double-super-bonus")):
         law = result_law(rules)
         lost = sum(p for c, p in zip(law.cells, law.law, strict=True) if c.outcome == Outcome.LOSE)
         not_lost, was_lost = loss_factors(rules)

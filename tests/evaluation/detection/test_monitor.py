@@ -130,7 +130,7 @@ room.monitor(open_store(Path(sys.argv[1])), Path(sys.argv[2]))
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no kill -9")
-@pytest.mark.parametrize("n_written", [0, 1, 2])
+@pytest.mark.parametrize("n_written", [0, 2])
 def test_a_killed_run_counts_nothing_twice(floor, grown, tmp_path, n_written):
     _, _, state = grown
     store = store_of(floor.take(floor.time < floor.time.min() + 20 * 60_000_000), tmp_path)
@@ -166,7 +166,7 @@ def test_a_state_belongs_to_its_log_and_level(floor, grown, tmp_path):
     other = store_of(floor.take(floor.player < 4), tmp_path, cuts=(30, 50, 55))
     with pytest.raises(PlayLogError, match="not of the log"):
         monitor(other, state)
-    with pytest.raises(ConfigError, match="made with alpha 0.001"):
+    with pytest.raises(ConfigError, match=r"made with alpha 0\.001"):
         monitor(grown[0], state, alpha=0.01)
     small = store_of(floor.take(floor.player < 4), tmp_path / "small")
     with pytest.raises(PlayLogError, match="another log, or an older copy"):

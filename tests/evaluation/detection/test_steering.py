@@ -5,7 +5,7 @@ from math import log
 
 import numpy as np
 import pytest
-from table_players import seated
+from table_players import seated, steered
 
 from niulab.engine.rules import load_rules
 from niulab.evaluation.detection.attacks.seats import TableRounds, table_rounds
@@ -33,26 +33,6 @@ def even():
 @pytest.fixture(scope="module")
 def alone(even):
     return Portfolio((even,), tuple(weighted([steering_block([even])], {STEERED: 1.0})), "steer")
-
-
-def dealt(even, n_tables, n_rounds, wants, *, seed=0):
-    """Seat 1 stakes most where ``wants(first packet)`` says so; the dealer deals by stake."""
-    plays = seated(even, n_tables, N_SEATS, n_rounds, seed=seed)
-    packets = plays.cards.reshape(-1, N_SEATS, 5)
-    rng = np.random.default_rng(seed)
-    stakes = plays.stakes.reshape(-1, N_SEATS, 4).copy()
-    stakes[:, 1:, 0] = 100 * rng.integers(1, 4, (len(packets), N_SEATS - 1))
-    others = stakes[:, 1:, 0].max(axis=1)
-    takes = wants(packets[:, 0], rng)
-    stakes[:, 0, 0] = np.where(takes, others, others - 80)
-    first = stakes[:, :, 0].argmax(axis=1)
-    # clockwise from the first: seat k receives packet k - first
-    at = (np.arange(N_SEATS) - first[:, None]) % N_SEATS
-    cards = np.take_along_axis(packets, at[:, :, None], axis=1)
-    return seated(
-        even, n_tables, N_SEATS, n_rounds, seed=seed, stakes=stakes.reshape(-1, 4),
-        cards=cards.reshape(-1, 5),
-    )  # fmt: skip
 
 
 def test_only_sheets_that_deal_by_stake_can_be_steered(sheet, even):
@@ -95,25 +75,42 @@ def test_factors_by_rank_have_mean_one_over_the_law(even):
     factors = steering_factors(plays, [even])
     is_first = plays.seat == 1  # equal stakes: the first seat takes the packet in every round
     rows = np.array([np.flatnonzero(is_first & (ranks == r))[0] for r in range(len(even.ranks))])
-    columns = [*range(4), 24, 25]
+    columns = list(range(6))  # rates, then tilts
     for seats in (rows, rows + 1):
         means = rank_law(even) @ factors[seats][:, columns]
         assert np.abs(means - 1).max() <= 1e-12
 
 
-def test_a_steerer_is_found_near_the_limit(even, alone):
+def test_factors_by_card_have_mean_one_over_the_deck(even):
+    """Every card of the deck at each place of the first packet, taken and left."""
+    plays = seated(even, 1, 2, 6_000, seed=1)
+    factors = steering_factors(plays, [even])
+    for place in range(5):
+        is_first = plays.seat == 1
+        rows = np.array(
+            [np.flatnonzero(is_first & (plays.cards[:, place] == c))[0] for c in range(52)]
+        )
+        for seats in (rows, rows + 1):
+            means = factors[seats][:, 8 + 6 * place : 14 + 6 * place].mean(axis=0)
+            assert np.abs(means - 1).max() <= 1e-12
+
+
+@pytest.mark.parametrize("knows", ["the rank of the packet", "its first card"])
+def test_a_steerer_is_found_near_the_limit(even, alone, knows):
     favors = rank_values(even, "super") > 0
     texts = seated(even, 1, 1, 1).texts
 
     def wants(packet, rng):
+        if knows == "its first card":
+            return packet[:, 0] // 4 >= 9  # 10, J, Q, K: worth Super
         return favors[best_own_ranks(Plays.of(len(packet), texts, rules=0), [even], packet)]
 
-    plays = dealt(even, 30, 120, wants, seed=2).by_player()
+    plays = steered(even, 30, 120, wants, seed=2).by_player()
     given = steering_factors(plays, [even])
     n = 30 * N_SEATS
     states = fold(alone, PlayerStates.fresh(n, alone), plays, given=given).states
     steerers = np.arange(30) * N_SEATS
-    share = float(rank_law(even) @ favors)
+    share = 4 / 13 if knows == "its first card" else float(rank_law(even) @ favors)
     information = -(share * log(share) + (1 - share) * log(1 - share))
     weight = alone.components[0].weight
     assert (states.alarms[steerers] > 0).all()
@@ -124,7 +121,7 @@ def test_who_stakes_blindly_is_not_found(even, alone):
     def wants(packet, rng):
         return rng.random(len(packet)) < 0.5
 
-    plays = dealt(even, 100, 100, wants, seed=3).by_player()
+    plays = steered(even, 100, 100, wants, seed=3).by_player()
     given = steering_factors(plays, [even])
     n = 100 * N_SEATS
     states = fold(alone, PlayerStates.fresh(n, alone), plays, given=given, alpha=0.05).states

@@ -12,7 +12,12 @@ from niulab.engine.rules import load_rules
 from niulab.engine.settlement import Outcome
 from niulab.evaluation.detection.features import SLOTS, result_law, slot_levels
 from niulab.evaluation.detection.fold import PlayerStates, fold
-from niulab.evaluation.detection.watch import ATTACK_WEIGHTS, given_factors, watch_portfolio
+from niulab.evaluation.detection.watch import (
+    ATTACK_WEIGHTS,
+    given_factors,
+    portfolio_of_log,
+    watch_portfolio,
+)
 
 N_SEATS = 3
 
@@ -61,6 +66,16 @@ def test_a_log_is_tested_for_what_it_can_show(sheet):
         "own card seen", "dealer's card seen", "results foreseen", "cards switched"
     }  # fmt: skip
     assert {c.slot for c in bare.components if c.attack == "cards switched"} == {"own rank"}
+
+
+def test_columns_choose_what_is_tested(sheet):
+    core = ["round_id", "seat", "player", "single", "cards", "dealer_cards"]
+    late = "stakes after the close"
+    assert late not in portfolio_of_log([sheet], core).attacks
+    assert late in portfolio_of_log([sheet], [*core, "late_super"]).attacks
+    assert late in portfolio_of_log([sheet], [*core, "bet_time", "close_time"]).attacks
+    assert portfolio_of_log([sheet], core).n_given == 6
+    assert portfolio_of_log([sheet], ["round_id", "player", "single"]).n_given == 0
 
 
 def test_false_alarms_stay_below_alpha(sheet, watch):

@@ -20,6 +20,7 @@ from niulab.evaluation.logged.columns import simulate_blocks, simulate_plays
 from niulab.evaluation.logged.config import parse_floor, read_floor
 from niulab.evaluation.logged.seating import seat_players
 from niulab.evaluation.playlog.plays import NO_CARD, Flag, Plays, boxes_of
+from niulab.evaluation.playlog.replay import replayed
 
 EVEN = "even-double-super-bonus"
 
@@ -67,6 +68,21 @@ def test_money_is_that_of_the_reference_evaluator(small):
     for row in range(0, len(plays), 7):
         expected = settled_by_hand(floor.rules, plays, row)
         assert (plays.nets[row] - plays.residuals[row]).tolist() == expected, row
+
+
+def test_money_is_that_of_the_replay(small):
+    steered = floor_of(
+        {"kind": "steerer", "count": 3},
+        {"kind": "bettor", "count": 12, "side": "bonus=100", "side_rate": 0.3},
+        rules=EVEN,
+    )
+    for floor, whole in (small, (steered, simulate_plays(steered.changed(rounds=50)))):
+        # rounds that show a card twice are not replayed
+        plays = whole.take((whole.flags & int(Flag.CARD_TWICE)) == 0)
+        again = replayed(plays, [floor.rules])
+        assert len(plays) > 700
+        assert (again.residuals == plays.residuals).all()
+        assert (again.flags == plays.flags).all()  # no hand is set wrong either
 
 
 def test_pairs_are_best_ones(small):
@@ -233,6 +249,7 @@ def test_steerers_take_the_first_packet_and_earn_their_exact_edge():
     tables, counts = np.unique(plays.table[is_steerer], return_counts=True)
     alone = np.isin(plays.table, tables[counts == floor.rounds])
     assert (plays.packet[bids & alone] == 0).all()
+    assert ((plays.packet == 0) == (plays.first_seat == plays.seat)).all()
     last = alone & is_steerer & (plays.seat == 2)
     assert (plays.packet[last & ~bids] == 1).all()
     edge = float(attack_edge(floor.rules, floor.players[0]))

@@ -17,6 +17,7 @@ from niulab.evaluation.playlog.chunk import ReadOptions
 from niulab.evaluation.playlog.flat import flat_lines
 from niulab.evaluation.playlog.plays import NO_TIME, Flag
 from niulab.evaluation.playlog.quarantine import read_quarantine
+from niulab.evaluation.playlog.store import importing, merging
 from niulab.evaluation.playlog.store.columns import arrow_of, plays_of
 from niulab.evaluation.playlog.store.exporting import export_log
 from niulab.evaluation.playlog.store.folder import create_store, open_store
@@ -170,7 +171,12 @@ def test_the_same_file_is_passed_over_and_a_grown_one_read_on(store, log):
     assert rows_in(store) == sorted(lines[1:])
 
 
-def test_dealer_cards_of_some_rows_reach_the_others(store, tmp_path):
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_dealer_cards_of_some_rows_reach_the_others(store, tmp_path, monkeypatch, is_cut):
+    if is_cut:  # into seven sorts
+        monkeypatch.setattr(merging, "_ROWS_OF_SORT", 1)
+        monkeypatch.setattr(importing, "_MOST_ROWS", 30)
+        monkeypatch.setattr(importing, "_FEWEST_ROWS", 30)
     plays = make_plays(60)
     whole = lines_of(plays)
     bare = plays.dealer_cards.copy()
@@ -286,8 +292,6 @@ def test_a_killed_import_goes_on_to_the_same_result(where, tmp_path, log, monkey
     assert sum(len(part.plays) for part in scan_buckets(store)) == (360 if is_done else 0)
     if where == "reading":
         assert list((folder / "staging").rglob("*.json"))
-
-    from niulab.evaluation.playlog.store import importing
 
     monkeypatch.setattr(importing, "_MOST_ROWS", 100)
     monkeypatch.setattr(importing, "_FEWEST_ROWS", 100)

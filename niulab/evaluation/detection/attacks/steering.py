@@ -67,9 +67,12 @@ def steering_block(sheets: Sequence[RuleSet]) -> Block | None:
         return None
     rates = [f"known {q:g}, else taken {b:g}" for q, b in _RATES]
     named = [("rank of the packet favorable", r) for r in rates]
-    named += [(f"card {place + 1} favorable", r) for place in range(HAND_SIZE) for r in rates]
-    named += [("value of the packet", f"theta {theta:g}") for theta in _THETAS]
-    named += [("value beside the other packets", f"theta {theta:g}") for theta in _THETAS]
+    tilts = [f"theta {theta:g}" for theta in _THETAS]
+    named += [("value of the packet", t) for t in tilts]
+    named += [("value beside the other packets", t) for t in tilts]
+    for place in range(HAND_SIZE):
+        named += [(f"card {place + 1} favorable", r) for r in rates]
+        named += [(f"value of card {place + 1}", t) for t in tilts]
     return Block(tuple(Component(STEERED, f, FIRST_PACKET, "taken", s) for f, s in named))
 
 
@@ -113,17 +116,16 @@ def steering_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
             continue
         taken = (plays.player[rows] == plays.player[firsts]).astype(np.int64)
         by_rank, by_card = _tables(rules)
-        n_rates = len(_RATES)
-        factors[rows, :n_rates] = by_rank[taken, ranks[firsts], :n_rates]
-        is_ordered = (plays.flags[firsts] & int(Flag.NO_ORDER)) == 0
-        for place in range(HAND_SIZE):
-            at = slice(n_rates * (1 + place), n_rates * (2 + place))
-            given = by_card[taken, plays.cards[firsts, place]]
-            factors[rows, at] = np.where(is_ordered[:, None], given, 1.0)
-        end = n_rates * (1 + HAND_SIZE)
-        factors[rows, end : end + len(_THETAS)] = by_rank[taken, ranks[firsts], n_rates:]
         beside = relative_factors(_packet_scores(rules), ranks, dealers, rounds, first)
-        factors[rows, end + len(_THETAS) :] = beside[rounds.rounds[for_rows], taken]
+        is_ordered = (plays.flags[firsts] & int(Flag.NO_ORDER)) == 0
+        cards = [
+            np.where(is_ordered[:, None], by_card[taken, plays.cards[firsts, place]], 1.0)
+            for place in range(HAND_SIZE)
+        ]
+        number = rounds.rounds[for_rows]
+        factors[rows] = np.concatenate(
+            [by_rank[taken, ranks[firsts]], beside[number, taken], *cards], axis=1
+        )
     return factors
 
 
@@ -168,7 +170,13 @@ def _tables(rules: RuleSet) -> tuple[Floats, Floats]:
             axis=2,
         )
         own = card_values(rules, box)[0]
-        by_card = likelihood_table(own > own.mean(), card_law(), _RATES)
+        by_card = np.concatenate(
+            [
+                likelihood_table(own > 0, card_law(), _RATES),
+                tilt_table(own, card_law(), _TAKEN, _THETAS),
+            ],
+            axis=2,
+        )
         verify_means(by_rank, law, what="the rank of the first packet")
         verify_means(by_card, card_law(), what="a card of the first packet")
         _KEPT[rules.rules_hash] = by_rank, by_card

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from niulab.engine.rules.toml import parse_toml
+from niulab.engine.rules.toml import parse_toml, read_text
 from niulab.errors import ConfigError
 from niulab.evaluation.detection.attacks.groups import Group, group_plays, group_portfolio
 from niulab.evaluation.detection.excess import excess_interval
@@ -66,12 +66,15 @@ class Judged:
 def read_groups(path: Path) -> list[Group]:
     """Declared groups from a TOML file of tables [[groups]]; raises ConfigError for mistakes."""
     try:
-        tree = parse_toml(path.read_text("utf-8"))
+        tree = parse_toml(read_text(path))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"cannot read the groups in '{path}': {reason}; {_GROUPS_HINT}") from None
     groups = []
-    for entry in tree.get("groups", ()):
+    entries = tree.get("groups")
+    for entry in entries if isinstance(entries, list) else ():
+        if not isinstance(entry, dict):
+            raise ConfigError(f"'{path}' holds a group that is none ({entry}): {_GROUPS_HINT}")
         name, members = (entry.get(key) for key in ("name", "members"))
         peeker = entry.get("peeker")
         is_list = isinstance(members, list) and all(isinstance(m, str) for m in members)
@@ -79,7 +82,7 @@ def read_groups(path: Path) -> list[Group]:
             raise ConfigError(f"'{path}' holds a group that is none ({entry}): {_GROUPS_HINT}")
         if unknown := set(entry) - {"name", "members", "peeker"}:
             raise ConfigError(f"'{path}': no key {sorted(unknown)} in a group: {_GROUPS_HINT}")
-        groups.append(Group(name, tuple(members), peeker))
+        groups.append(Group(name, tuple(map(str, members or ())), peeker))
     if not groups or set(tree) != {"groups"}:
         raise ConfigError(f"'{path}' declares no groups alone: {_GROUPS_HINT}")
     return groups
@@ -94,7 +97,8 @@ def judge_log(monitored: Monitored, *, fdr: float = 0.05, groups: Sequence[Group
     """Verdicts on everybody in a state, and the audits of the whole log.
 
     groups: declared before anybody looked at their rounds; each is judged over the whole log as one
-    player more. Raises ConfigError for a group that cannot be.
+    player more, and has an excess edge only where its peeker's cards are known. Raises ConfigError
+    for a group that cannot be.
     """
     verify_levels(monitored.alpha, fdr)
     people, alpha = monitored.people, monitored.alpha
@@ -130,13 +134,12 @@ def _group_verdicts(monitored: Monitored, groups: Sequence[Group], fdr: float) -
                 f"a group is called '{group.name}', as a player of the log is: give it another name"
             )
     members = dict.fromkeys(
-        name for group in groups for name in (*group.members, group.peeker) if name in known
+        name for group in groups for name in (*group.members, group.peeker or "") if name in known
     )
     lexicon = Lexicon()
     parts = [
         lexicon.recode(monitored.sheets.recode(player_plays(monitored.store, name)))
         for name in members
-        if name is not None
     ]
     texts = replace(lexicon.texts, rules=tuple(r.name for r in monitored.sheets.rules))
     joined = (
@@ -193,6 +196,7 @@ def _audit(monitored: Monitored) -> dict[str, list[dict[str, Any]]]:
         "mispays": tables.findings.get("mispays", []),
         "mis_sets": mis_sets,
         "short_covers": tables.findings.get("short_covers", []),
+        "other_cards": tables.findings.get("other_cards", []),
         "voids": sorted(voids, key=lambda one: str(one["player"])),
     }
 

@@ -17,6 +17,7 @@ from niulab.evaluation.detection.monitoring.sources import Sheets, row_keys
 from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.detection.tables.payments import mispays, short_covers
 from niulab.evaluation.detection.tables.settings import player_settings
+from niulab.evaluation.detection.tables.shown import other_cards
 from niulab.evaluation.detection.tables.shuffles import (
     Key,
     ShuffleState,
@@ -67,6 +68,7 @@ class TableStates:
         for audit, found in (
             ("mispays", paid),
             ("short_covers", [asdict(one) for one in short_covers(plays, sheets)]),
+            ("other_cards", [asdict(one) for one in other_cards(plays)]),
         ):
             kept = self.findings.setdefault(audit, [])
             kept += found[: max(_MOST_FINDINGS - len(kept), 0)]

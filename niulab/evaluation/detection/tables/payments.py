@@ -9,7 +9,8 @@ import numpy as np
 
 from niulab.engine.rules import RuleSet
 from niulab.engine.rules.cover import full_in_sight_cents
-from niulab.evaluation.playlog.plays import BOXES, NO_CODE, Flag, Plays, boxes_of
+from niulab.evaluation.detection.tables.texts import text_of
+from niulab.evaluation.playlog.plays import BOXES, Flag, Plays, boxes_of
 
 __all__ = ["Mispay", "ShortCover", "mispays", "short_covers"]
 
@@ -60,11 +61,11 @@ def mispays(plays: Plays, sheets: Sequence[RuleSet]) -> list[Mispay]:
         paid = int(plays.nets[row, column])
         found.append(
             Mispay(
-                round=_text(plays.texts.rounds, plays.round[row]),
-                table=_text(plays.texts.tables, plays.table[row]),
-                dealer=_text(plays.texts.dealers, plays.dealer[row]),
+                round=text_of(plays.texts.rounds, plays.round[row]),
+                table=text_of(plays.texts.tables, plays.table[row]),
+                dealer=text_of(plays.texts.dealers, plays.dealer[row]),
                 seat=int(plays.seat[row]),
-                player=_text(plays.texts.players, plays.player[row]),
+                player=text_of(plays.texts.players, plays.player[row]),
                 box=_box(sheets, int(plays.rules[row]), column),
                 paid=paid,
                 due=paid - int(plays.residuals[row, column]),
@@ -99,9 +100,9 @@ def short_covers(plays: Plays, sheets: Sequence[RuleSet]) -> list[ShortCover]:
     found.sort()
     return [
         ShortCover(
-            round=_text(plays.texts.rounds, plays.round[row]),
+            round=text_of(plays.texts.rounds, plays.round[row]),
             seat=int(plays.seat[row]),
-            player=_text(plays.texts.players, plays.player[row]),
+            player=text_of(plays.texts.players, plays.player[row]),
             box=box,
             stake=int(plays.stakes[row, column]),
             cover=int(plays.cover[row, column - 1]),
@@ -115,7 +116,3 @@ def short_covers(plays: Plays, sheets: Sequence[RuleSet]) -> list[ShortCover]:
 def _box(sheets: Sequence[RuleSet], code: int, column: int) -> str:
     box = boxes_of(sheets[code])[column] if 0 <= code < len(sheets) else None
     return box or BOXES[column]
-
-
-def _text(texts: Sequence[str], code: int) -> str:
-    return "" if code == NO_CODE or not texts else texts[code]

@@ -145,7 +145,8 @@ def shuffle_monitors(
     """Fold whole rounds into the monitor of each table, dealer or shuffler they name.
 
     ``states`` go on where they were left, and stay as they are. leave_out: a player whose own hands
-    are not looked at. Rows whose cards are no deal, or without their order, do not count.
+    are not looked at. Rows are of sheets that deal one full deck; those whose cards are no deal,
+    or without their order, do not count.
     """
     after = dict(states or {})
     deals, heads = _deals(plays, leave_out)

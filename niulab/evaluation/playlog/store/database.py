@@ -26,7 +26,8 @@ __all__ = [
 DEFAULT_MEMORY = "2GB"
 ROWS_OF_GROUP = 122_880
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
-_LEAST = 64_000_000
+_LEAST = 128_000_000
+_BYTES_A_THREAD = 256_000_000  # each holds blocks of its own
 
 
 def memory_bytes(text: str) -> int:
@@ -38,7 +39,7 @@ def memory_bytes(text: str) -> int:
     except (KeyError, ValueError, OverflowError):
         raise PlayLogError(f"a memory limit is a size as 2GB or 512MB, got '{text}'") from None
     if size < _LEAST:
-        raise PlayLogError(f"a memory limit is at least 64MB, got '{text}': write 64MB or more")
+        raise PlayLogError(f"a memory limit is at least 128MB, got '{text}': write 128MB or more")
     return size
 
 
@@ -47,16 +48,18 @@ def database(
     spill: Path, *, memory: str = DEFAULT_MEMORY, threads: int | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory that spills to a folder beyond a memory limit."""
+    size = memory_bytes(memory)
     settings: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": f"{memory_bytes(memory)}B",
+        "memory_limit": f"{size}B",
         "temp_directory": str(spill),
-        "threads": threads or available_cores(),
+        "threads": max(1, min(threads or available_cores(), size // _BYTES_A_THREAD)),
         "preserve_insertion_order": True,
         "autoinstall_known_extensions": False,  # no call to the outside
         "autoload_known_extensions": False,
     }
     connection = duckdb.connect(":memory:", config=settings)
     try:
+        connection.execute("SET enable_progress_bar = false")  # it would print on stdout
         yield connection
     finally:
         connection.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,7 @@ PLAYERS = pa.schema(
 
 _KEY = 'hash("table", "round_id")'
 _SHARED = int(Flag.CARD_TWICE | Flag.VOID | Flag.NO_ORDER | Flag.UNKNOWN_RULES)
+_ROWS_OF_SORT = 40  # times the rows in hand
 _MOST_IN_MEMORY = 8  # times the usual rows, of one round: ids that say nothing are cut
 
 
@@ -122,10 +123,11 @@ def merge(
     columns = column_list([name for name in PLAYS.names if name != "flags"])
     query = f"SELECT {columns}, {flags} AS flags, month, bucket FROM settled "
     query += "LEFT JOIN latest ON player = who"
+    batch = max(rows // 8, 1)
     for month, low, high in _batches(db, rows):
         where = f"WHERE month = {month} AND bucket BETWEEN {low} AND {high}"
         order = 'ORDER BY bucket, player, time NULLS FIRST, "table", round_id, seat'
-        found = db.sql(f"{query} {where} {order}").to_arrow_reader(ROWS_OF_GROUP)
+        found = db.sql(f"{query} {where} {order}").to_arrow_reader(batch)
         folder = f"plays/month={month_text(month)}"
         written = write_plays(found, store, folder, version, month=month_text(month))
         merged.files += written.files
@@ -164,13 +166,23 @@ def _mend(
     old = f"SELECT {column_list(PLAYS.names)}, -1 AS source, -1 AS line"
     [(n_known,)] = db.execute("SELECT count(*) FROM known").fetchall()
     before = parquet(store.files("plays") if n_known else [], PLAYS)
-    found = db.sql(
-        f"SELECT {names}, apart.k FROM staged JOIN apart ON {_KEY} = k UNION ALL "
-        f"SELECT *, {_KEY} AS k FROM ({old} FROM {before}) WHERE k IN (SELECT k FROM known) "
-        "ORDER BY k, source, line"
-    ).to_arrow_reader(min(rows, ROWS_OF_GROUP))
+    [(n_apart,)] = db.execute(f"SELECT count(*) FROM staged JOIN apart ON {_KEY} = k").fetchall()
+    n_parts = 1 + n_apart // (rows * _ROWS_OF_SORT)  # sorts far beyond the memory limit fail
     paths = []
-    for place, table in enumerate(_whole_rounds(found, rows)):
+    tables = chain.from_iterable(
+        _whole_rounds(
+            db.sql(
+                f"SELECT {names}, apart.k FROM staged JOIN apart ON {_KEY} = k "
+                f"WHERE k % {n_parts} = {part} UNION ALL "
+                f"SELECT *, {_KEY} AS k FROM ({old} FROM {before}) "
+                f"WHERE k IN (SELECT k FROM known) AND k % {n_parts} = {part} "
+                "ORDER BY k, source, line"
+            ).to_arrow_reader(max(rows // 8, 1)),
+            rows,
+        )
+        for part in range(n_parts)
+    )
+    for place, table in enumerate(tables):
         lines = table["line"].to_numpy().astype(np.int64)
         origins = table["source"].to_numpy().astype(np.int32)
         result = mend(plays_of(table), lines, origins, sources, options)

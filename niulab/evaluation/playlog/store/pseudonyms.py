@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import os
+import shutil
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -72,6 +73,7 @@ def pseudonymize(store: Store, out: Store, key: bytes, *, memory: str = DEFAULT_
     """
     if out.manifest.version:
         raise PlayLogError(f"the store in '{out.path}' is not empty: give a new folder")
+    shutil.rmtree(out.staging, ignore_errors=True)  # of a try with another key, perhaps
     reader = _Reader(key, memory)
     result = import_log([store.path / "manifest.json"], out, memory=memory, read=reader)
     with out.writing():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -148,10 +149,16 @@ def stage(task: StagingTask) -> list[Entry]:
     chunks = iter(task.read(task.path, task.options))
     done = sum(entry.n_chunks for entry in entries)
     _skip(chunks, done, task.path)
-    for gathered, is_last in _gathered(chunks, task.rows):
-        entry = _write(task, gathered, len(entries), done, is_last=is_last)
-        done += entry.n_chunks
-        entries.append(entry)
+    with ThreadPoolExecutor(1) as pool:  # a piece is written while the next is read
+        pending: Future[Entry] | None = None
+        place = len(entries)
+        for gathered, is_last in _gathered(chunks, task.rows):
+            if pending is not None:
+                entries.append(pending.result())
+            pending = pool.submit(_write, task, gathered, place, done, is_last=is_last)
+            place, done = place + 1, done + len(gathered)
+        if pending is not None:
+            entries.append(pending.result())
     return entries
 
 

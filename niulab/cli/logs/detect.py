@@ -67,9 +67,7 @@ def run(
     engine: Annotated[
         Literal["processes", "ray"], typer.Option(help="Where they are folded.")
     ] = "processes",
-    address: Annotated[
-        str | None, typer.Option(help="A Ray to join.", metavar="HOST:PORT")
-    ] = None,
+    address: Annotated[str | None, typer.Option(help="A Ray to join.", metavar="HOST:PORT")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Judge the players of a log: did their stakes know cards not yet dealt?

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from niulab.cli.logs.tables import flag_names, print_check, print_counts, print_stats
 from niulab.cli.output import (
     JsonFlag,
     console,
     examples,
-    percent,
     print_json,
     progress_bar,
     say,
@@ -24,19 +24,24 @@ from niulab.errors import ConfigError
 
 if TYPE_CHECKING:
     from niulab.evaluation.playlog.chunk import ReadOptions
-    from niulab.evaluation.playlog.store.importing import Checked, Imported
-    from niulab.evaluation.playlog.store.manifest import Counts
-    from niulab.evaluation.playlog.store.stats import StoreStats
+    from niulab.evaluation.playlog.store.importing import Imported
 
-__all__ = ["app"]
+__all__ = [
+    "app",
+    "check_files",
+    "export",
+    "import_files",
+    "pseudonymize_names",
+    "retain",
+    "show",
+    "stats",
+]
 
 app = typer.Typer(
     help="Import play logs into a store, look at them, export them, replace names by pseudonyms.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-
-_MOST_REASONS = 10
 
 Files = Annotated[
     list[Path],
@@ -128,7 +133,7 @@ def import_files(
     if done.version is None:
         console().print("nothing new")
         return
-    _print_counts(f"Imported into {store}, version {done.version}", done.counts)
+    print_counts(f"Imported into {store}, version {done.version}", done.counts)
     if done.quarantine is not None:
         say(f"rows that were not kept: {done.quarantine}")
 
@@ -166,7 +171,7 @@ def check_files(
     if json:
         print_json(asdict(found))
     else:
-        _print_check(found)
+        print_check(found)
 
 
 @app.command("show", epilog=examples('niulab log show plays --player "Guest 7" --rows 5'))
@@ -194,7 +199,7 @@ def show(
         plays = found.take(slice(rows))
     columns = flat_columns(plays)
     columns["residual"] = [str(cents) for cents in plays.residuals.sum(axis=1).tolist()]
-    columns["flags"] = [_flag_names(flags) for flags in plays.flags.tolist()]
+    columns["flags"] = [flag_names(flags) for flags in plays.flags.tolist()]
     if json:
         print_json(
             [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -217,7 +222,7 @@ def stats(store: StoreFolder, memory: MemoryOption = "2GB", json: JsonFlag = Fal
     if json:
         print_json(asdict(found))
     else:
-        _print_stats(found)
+        print_stats(found)
 
 
 @app.command("export", epilog=examples("niulab log export plays plays.csv.gz"))
@@ -349,71 +354,3 @@ def _import_dict(done: Imported) -> dict[str, Any]:
         "warnings": done.warnings,
         "quarantine": done.quarantine,
     }
-
-
-def _print_counts(title: str, counts: Counts) -> None:
-    listing = table(
-        title, "rows", "", note="read = kept + duplicates + quarantined + blank + headers"
-    )
-    for name, n in asdict(counts).items():
-        listing.add_row("of these late" if name == "late" else name, f"{n:,}")
-    console().print(listing)
-
-
-def _print_check(found: Checked) -> None:
-    _print_counts("Checked", found.counts)
-    for title, figures in (("Reasons", found.reasons), ("Flags", found.rows_by_flag)):
-        rows = sorted(((n, name) for name, n in figures.items() if n), reverse=True)
-        if not rows:
-            continue
-        listing = table(title, "", "rows")
-        for n, name in rows[:_MOST_REASONS]:
-            listing.add_row(_plain(name), f"{n:,}")
-        if len(rows) > _MOST_REASONS:
-            listing.add_row("others", f"{sum(n for n, _ in rows[_MOST_REASONS:]):,}")
-        console().print(listing)
-
-
-def _print_stats(found: StoreStats) -> None:
-    listing = table(f"Version {found.version}", "", "")
-    span = f"{found.first_time or '?'} to {found.last_time or '?'}"
-    for name, text in (
-        ("rows", f"{found.n_plays:,}"),
-        ("with a stake", f"{found.n_staked:,}"),
-        ("rounds", f"{found.n_rounds:,}"),
-        ("rounds missing by their numbers", f"{found.missing_rounds:,}"),
-        ("players", f"{found.n_players:,}"),
-        ("tables", f"{found.n_tables:,}"),
-        ("dealers", f"{found.n_dealers:,}"),
-        ("time", span),
-        ("rows with a late stake", f"{found.n_late_stakes:,}"),
-        ("bytes a row", f"{found.bytes_on_disk / max(found.n_plays, 1):.1f}"),
-    ):
-        listing.add_row(name, text)
-    console().print(listing)
-    money = table("Cents", "box", "stakes", "players' nets", "residuals")
-    for box, cents in found.stake_cents.items():
-        money.add_row(
-            box, f"{cents:,}", f"{found.net_cents[box]:,}", f"{found.residual_cents[box]:,}"
-        )
-    console().print(money)
-    shares = table("Recorded", "column", "of rows")
-    for name, share in found.recorded.items():
-        shares.add_row(name, percent(share, 1))
-    console().print(shares)
-    flags = [(name, n) for name, n in found.rows_by_flag.items() if n]
-    if flags:
-        flagged = table("Flags", "", "rows")
-        for name, n in flags:
-            flagged.add_row(_plain(name), f"{n:,}")
-        console().print(flagged)
-
-
-def _flag_names(flags: int) -> str:
-    from niulab.evaluation.playlog.plays import Flag
-
-    return ", ".join(_plain(flag.name or "") for flag in Flag if flags & flag)
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace("_", " ") if name.isupper() else name

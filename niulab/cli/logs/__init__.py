@@ -1,0 +1,1 @@
+"""Commands around play logs: the logs themselves, and what is found in them."""
