@@ -59,8 +59,13 @@ def detection_study(
     scores = _score_pieces(config) if config.horizons else []
     floors = [_floor_piece(config, number) for number in range(config.n_floors)]
     flat = [piece for pieces in honest for piece in pieces]
-    parts = iter(_run([*flat, *attacks, *scores, *floors], config, progress, keep))
+    parts = iter(_run([*floors, *scores, *attacks, *flat], config, progress, keep))
     portfolio = watch_for(config.rules, seats=False)
+    judged_floors = tuple(next(parts) for _ in floors)
+    roc = roc_of(config, next(parts), next(parts)) if scores else ()
+    found = tuple(
+        found_of(config, portfolio, name, player, next(parts)) for name, player in attackers
+    )
     return DetectionStudy(
         config=config,
         portfolio=portfolio,
@@ -69,11 +74,9 @@ def detection_study(
             honest_of(config, bettor_name(player), [next(parts) for _ in pieces])
             for player, pieces in zip(config.bettors(), honest, strict=True)
         ),
-        found=tuple(
-            found_of(config, portfolio, name, player, next(parts)) for name, player in attackers
-        ),
-        roc=roc_of(config, next(parts), next(parts)) if scores else (),
-        floors=tuple(next(parts) for _ in floors),
+        found=found,
+        roc=roc,
+        floors=judged_floors,
     )
 
 
