@@ -26,7 +26,7 @@ from niulab.cli import (
     tune,
 )
 from niulab.cli.agents import export, import_zip, play
-from niulab.cli.logs import detect, log
+from niulab.cli.logs import detect, log, vulnerability
 from niulab.cli.output import complain, examples
 from niulab.errors import NiuLabError
 
@@ -104,6 +104,7 @@ for _name, _room in {
     "study": study,
     "detect": detect,
     "play": play,
+    "vulnerability": vulnerability,
     "demo": demo,
 }.items():
     app.command(_name, epilog=_room.EXAMPLES)(_room.run)

@@ -17,7 +17,7 @@ id = "niulab/Session-v0"
 env = { n_rounds = 1 }
 [[learner]]
 label = "PPO"
-configs = { Session = "ppo_session" }
+configs = { Session = "ppo_mlp_session" }
 set = ["n_envs=8", "algorithm.batch_size=32", "network.hidden=[8]"]
 [[reference]]
 label = "uniform play"

@@ -53,8 +53,8 @@ def nets(name, setting):
 class Programme:
     """P(target) of stationary rules of play, by backward steps over all bankrolls below it."""
 
-    def __init__(self, name, setting):
-        self.settings = make_settings(name)
+    def __init__(self, name, setting, **changes):
+        self.settings = make_settings(name, **changes)
         self.laws = nets(name, setting)
         self.step = gcd(*(net for law in self.laws for net in law))
         self.bankrolls = np.arange(0, self.settings.target_cents, self.step)
@@ -200,6 +200,15 @@ def test_session_is_a_decision():
     flat = max(value for rule, value in simple.items() if rule.startswith("flat"))
     least, bold = simple["flat single=100"], simple["bold play"]
     published("Session.md", *(f"{v:.6f}" for v in (least, uniform, flat, bold, best, optimum)))
+
+
+@pytest.mark.parametrize("n_rounds", [2, 4, 8, 12])
+def test_session_stays_a_decision_over_other_horizons(n_rounds):
+    programme = Programme("niulab/Session-v0", "best", n_rounds=n_rounds)
+    optimum, uniform = programme.optimum(), programme.uniform()
+    bold, enough = programme.bold(), programme.just_enough()
+    assert optimum - max(bold, enough) > WORTH * (optimum - uniform)
+    published("../sweeps.md", *(f"{value:.6f}" for value in (uniform, bold, enough, optimum)))
 
 
 def test_session_stake_is_a_decision_and_its_hardness_is_published():

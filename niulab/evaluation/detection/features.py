@@ -266,4 +266,5 @@ def slot_levels(
 
 def _are_known(hands: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Whether all five cards of each hand are recorded, (n,); by columns, which are long."""
-    return np.logical_and.reduce([column < NO_CARD for column in hands.T])
+    known: NDArray[np.bool_] = np.logical_and.reduce([column < NO_CARD for column in hands.T])
+    return known

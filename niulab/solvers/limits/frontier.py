@@ -5,30 +5,34 @@ stakes tell a log that records c is I = I(a; c). For every price mu of informati
 
     max over q of  E v - mu I  =  max over r of  mu sum_c p(c) ln sum_a r(a) exp(v(c, a) / mu)
 
-with r the law of the stakes: a rate-distortion problem, solved by alternating q and r (Blahut 1972,
-doi:10.1109/TIT.1972.1054855; Arimoto 1972, doi:10.1109/TIT.1972.1054753). Every step has an upper
-bound beside it: the excess of max over a of sum_c p(c) exp(v / mu) / Z_c over one. Where the log
-records only something that depends on c, the same is maximized less mu I(a; logged), which is
-concave as well; its bound is the linear programme's (Frank and Wolfe's) gap.
+with r the law of the stakes, and q(a | c) in proportion to r(a) exp(v(c, a) / mu): a problem of
+rate and distortion (Blahut 1972, doi:10.1109/TIT.1972.1054855; Arimoto 1972,
+doi:10.1109/TIT.1972.1054753).
+Alternating q and r creeps where stakes are rare, near the limit price above all. But the maximum
+over r is that of the log-optimal portfolio with returns exp(v / mu) (Cover 1984,
+doi:10.1109/TIT.1984.1056869). A logarithmic barrier and Newton steps find it however alike the
+stakes are, and steps of the kernel that serves Kelly's stakes polish it on the stakes in use. The
+bound is Cover's: no r is better by more than mu ln of the largest mean of exp(v(c, a) / mu) / Z_c,
+Z_c = sum_a r(a) exp(v(c, a) / mu).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, xlogy
 
 from niulab.errors import ConfigError
 from niulab.solvers.limits.information import mutual_information, verify_policy
 
-__all__ = ["FrontierPoint", "frontier_point", "logged_frontier_point"]
+__all__ = ["FrontierPoint", "frontier_point", "make_point", "verify_price"]
 
 Floats = NDArray[np.float64]
 
-_MOST_STEPS = 200_000
+_FALL = 0.1  # of the barrier's weight from one stage to the next
+_MOST_STAGES = 25
+_MOST_STEPS = 40  # of one stage; a few are needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +40,17 @@ class FrontierPoint:
     """A policy on the frontier.
 
     mu: price of a nat, in the unit of profit. profit: mean a round. information: nats a round.
-    policy: (n_seen, n_stakes). gap: no policy has a larger profit - mu information by more.
+    policy: (n_seen, n_stakes). stake_law: (n_stakes,), how often each stake is placed. gap: no
+    policy has a larger profit - mu information by more; above the tolerance asked for only where
+    rounding allows no better.
     """
 
     mu: float
     profit: float
     information: float
     policy: Floats
+    stake_law: Floats
     gap: float
-
-    @property
-    def stake_law(self) -> Floats:
-        """How often each stake is placed by who has seen each value equally often as he does."""
-        law: Floats = self.policy.mean(axis=0)
-        return law
 
 
 def frontier_point(
@@ -60,97 +61,90 @@ def frontier_point(
     chances: (n_seen,). values: (n_seen, n_stakes), mean profit. Raises ConfigError for a price that
     is not above 0 or for chances that are no law.
     """
-    _verify(chances, values, mu)
-    exponents = values / mu
-    log_r = np.full(values.shape[1], -log(values.shape[1]))
-    gap, log_q = np.inf, exponents
-    for _ in range(_MOST_STEPS):
-        log_q = exponents + log_r
-        log_z = logsumexp(log_q, axis=1, keepdims=True)
-        log_q = log_q - log_z
-        growth = chances @ np.exp(exponents - log_z)
-        gap = mu * log(max(float(growth.max()), 1.0))
+    verify_price(chances, values, mu)
+    returns: Floats = np.exp((values - values.max(axis=1, keepdims=True)) / mu)
+    stake_law, gap = _best_stake_law(returns, chances, tolerance / mu)
+    policy = returns * stake_law
+    policy /= policy.sum(axis=1, keepdims=True)
+    return make_point(chances, values, mu, policy, mu * gap)
+
+
+def _best_stake_law(returns: Floats, chances: Floats, tolerance: float) -> tuple[Floats, float]:
+    """The weights of the greatest mean log return, and Cover's bound of what any others add."""
+    weights = np.full(returns.shape[1], 1 / returns.shape[1])
+    best, gap, barrier = weights, _cover_gap(returns, chances, weights), 0.1
+    for _ in range(_MOST_STAGES):
         if gap <= tolerance:
             break
-        log_r = _renewed(log_r, growth)
-    policy = np.exp(log_q)
-    return _point(chances, values, mu, policy, gap, None)
+        weights = _centered(returns, chances, weights, barrier)
+        normal = weights / weights.sum()
+        reached = _cover_gap(returns, chances, normal)
+        if reached < gap:
+            best, gap = normal, reached
+        barrier *= _FALL
+    return _polished(returns, chances, best, gap)
 
 
-def logged_frontier_point(
-    chances: Floats,
-    values: Floats,
-    mu: float,
-    logged: Floats,
-    *,
-    tolerance: float = 1e-9,
-) -> FrontierPoint:
-    """The same where the log records something else: logged (n_seen, n_logged), its law by row.
+def _cover_gap(returns: Floats, chances: Floats, weights: Floats) -> float:
+    return max(float(np.log(((chances / (returns @ weights)) @ returns).max())), 0.0)
 
-    Blahut's step for I(a; logged): q(a | c) grows by exp((v(c, a) - mu sum_l W(l | c)
-    ln(q(a | l) / r(a))) / mu) times itself, damped until the objective rises.
-    """
-    _verify(chances, values, mu)
-    verify_policy(chances, logged)
-    policy = frontier_point(chances, values, mu).policy
-    policy = 0.99 * policy + 0.01 / values.shape[1]
-    gap, step = np.inf, 1.0
-    worth, gradient = _logged_objective(chances, values, mu, policy, logged)
+
+def _centered(returns: Floats, chances: Floats, weights: Floats, barrier: float) -> Floats:
+    """Newton steps to the minimum of sum(w) - E log(returns @ w) - barrier sum(log w)."""
     for _ in range(_MOST_STEPS):
-        best = gradient.max(axis=1, keepdims=True)
-        gap = float(chances @ (best[:, 0] - (policy * gradient).sum(axis=1)))
-        if gap <= tolerance:
+        scaled = returns * weights / (returns @ weights)[:, None]
+        slope = weights - chances @ scaled - barrier  # by log w
+        curve = (scaled * chances[:, None]).T @ scaled
+        curve[np.diag_indices(len(curve))] += barrier + 1e-15
+        move = np.linalg.solve(curve, -slope)
+        decrement = float(np.sqrt(max(-float(slope @ move), 0.0) / barrier))
+        if decrement < 1e-3:
             break
-        while step > 1e-12:
-            log_q = np.log(np.maximum(policy, 1e-300)) + step / mu * (gradient - best)
-            tried = np.exp(log_q - logsumexp(log_q, axis=1, keepdims=True))
-            reached, at_tried = _logged_objective(chances, values, mu, tried, logged)
-            if reached >= worth:
-                break
-            step /= 2
-        else:
-            break
-        policy, worth, gradient = tried, reached, at_tried
-        step *= 1.5
-    return _point(chances, values, mu, policy, gap, logged)
+        size = 1.0 if decrement < 0.3 else 1 / (1 + decrement)  # self-concordant: it falls
+        weights = weights * (1 + size * move)
+    return weights
 
 
-def _renewed(log_r: Floats, growth: Floats) -> Floats:
-    log_r = log_r + np.log(np.maximum(growth, 1e-300))
-    result: Floats = log_r - logsumexp(log_r)
-    return result
+def _polished(
+    returns: Floats, chances: Floats, weights: Floats, gap: float
+) -> tuple[Floats, float]:
+    """The same without what the barrier left on stakes that are not in use, if that is better."""
+    from niulab.solvers.optimal.kernels import log_optimal
+
+    slack: Floats = 1 - (chances / (returns @ weights)) @ returns
+    pruned: Floats = np.where(weights > slack, weights, 0.0)
+    pruned = pruned / pruned.sum()
+    if not bool((returns @ pruned > 0).all()):
+        return weights, gap
+    try:
+        log_optimal(returns, chances, 0.0, pruned)
+    except np.linalg.LinAlgError:  # stakes that always pay alike
+        return weights, gap
+    reached = _cover_gap(returns, chances, pruned)
+    return (pruned, reached) if reached <= gap else (weights, gap)
 
 
-def _logged_objective(
-    chances: Floats, values: Floats, mu: float, policy: Floats, logged: Floats
-) -> tuple[float, Floats]:
-    """The objective, and its gradient by q(a | c) per unit of p(c), (n_seen, n_stakes)."""
-    joint = logged.T @ (chances[:, None] * policy)
-    of_logged = joint.sum(axis=1, keepdims=True)
-    of_stakes = joint.sum(axis=0, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(joint > 0, joint / (of_logged * of_stakes), 1.0)
-    logs = np.log(ratios)
-    information = float(xlogy(joint, ratios).sum())
-    profit = float((chances[:, None] * policy * values).sum())
-    return profit - mu * information, values - mu * (logged @ logs)
-
-
-def _point(
+def make_point(
     chances: Floats,
     values: Floats,
     mu: float,
     policy: Floats,
     gap: float,
-    logged: Floats | None,
+    logged: Floats | None = None,
 ) -> FrontierPoint:
+    """A policy with its profit and its information."""
     profit = float((chances[:, None] * policy * values).sum())
-    return FrontierPoint(mu, profit, mutual_information(chances, policy, logged), policy, gap)
+    information = mutual_information(chances, policy, logged)
+    return FrontierPoint(mu, profit, information, policy, chances @ policy, gap)
 
 
-def _verify(chances: Floats, values: Floats, mu: float) -> None:
-    if not mu > 0:
-        raise ConfigError(f"the price mu of a nat is above 0, got {mu}")
-    if not np.isfinite(values).all():
-        raise ConfigError("every stake needs a finite value for every card seen")
+def verify_price(chances: Floats, values: Floats, mu: float) -> None:
+    """Raise ConfigError unless the price is above 0, the values finite and the chances a law."""
+    if not 0 < mu < np.inf:
+        raise ConfigError(f"the price mu of a nat is above 0 and finite, got {mu}")
+    if values.ndim != 2 or not np.isfinite(values).all():
+        raise ConfigError(
+            f"every stake needs a finite value for every card seen, got shape {values.shape}: give "
+            "values (n_seen, n_stakes)"
+        )
     verify_policy(chances, np.full(values.shape, 1 / values.shape[1]))
