@@ -49,8 +49,14 @@ Floats = NDArray[np.float64]
 
 _THETAS = (0.3, 1.0, 3.0)
 _RESULT_THETAS = (0.1, 0.3, 1.0)
-_RATES = np.array([[1.0, 0.02], [1.0, 0.25], [0.5, 0.1], [0.5, 0.4], [0.25, 0.1], [0.25, 0.4]])
-"""Chances to see a card, and to stake without having seen it, of the declared bettors."""
+_RATES = np.array(
+    [[0.9, 0.4], [0.7, 0.1], [0.5, 0.25], [0.35, 0.01], [0.25, 0.15], [0.2, 0.3]],
+)
+"""Chances to see a card, and to stake without having seen it, of the declared bettors.
+
+Where 5 of 13 ranks are good, one of them keeps 92 % of the information of every bettor who sees a
+quarter of the cards or more and hides up to a fifth of his stakes either way.
+"""
 
 _SEEN = ("own card seen", "dealer's card seen")
 _RESULTS = "results foreseen"

@@ -21,8 +21,11 @@ from niulab.evaluation.studies.study import Progress, Study, StudyConfig
 
 __all__ = ["KINDS", "parse_study", "read_study", "run_study"]
 
-KINDS = ("systems", "target", "ruin", "mix", "kelly", "rebate", "promotions", "readings")
-"""Kinds of study: ``x`` lies in the module ``x``, as ``XConfig`` and ``x_study``."""
+_HERE = ("systems", "target", "ruin", "mix", "kelly", "rebate", "promotions", "readings")
+_ELSEWHERE = {"detection": "niulab.evaluation.detection.calibration.detection"}
+
+KINDS = (*_HERE, *_ELSEWHERE)
+"""Kinds of study: ``x`` lies in a module ``x``, as ``XConfig`` and ``x_study``."""
 
 
 def read_study(name: str | Path, *, overrides: Iterable[str] = ()) -> StudyConfig:
@@ -58,4 +61,4 @@ def run_study(
 
 
 def _room(kind: str) -> ModuleType:
-    return import_module(f"niulab.evaluation.studies.{kind}")
+    return import_module(_ELSEWHERE.get(kind, f"niulab.evaluation.studies.{kind}"))

@@ -81,7 +81,7 @@ def test_raises_of_past_posters(sheet):
     late[:, 0] = 100 * raised
     found = alarms(watch_portfolio([sheet]), replace(plays, late=late))
     n_raises = [raised[plays.player == k][: found[k]].sum() for k in range(40)]
-    assert np.mean(n_raises) == pytest.approx(16.5, abs=0.5)
+    assert np.mean(n_raises) == pytest.approx(15.5, abs=0.5)
 
 
 def test_false_alarms_of_the_whole_portfolio(sheet):

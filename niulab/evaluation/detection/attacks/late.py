@@ -1,9 +1,9 @@
 """Past posting and pinching: stakes changed after the close, against the results that followed.
 
 A stake that is changed before anything is known changes whatever the result; who raises after he
-has seen that he won does not. Rounds without a change say nothing here. Where neither late changes
-nor times are recorded, a past-posted stake is a large stake: the blocks of results test it in every
-round.
+has seen that he won does not. Rounds without a change speak where a rate of raises is supposed.
+Where neither late changes nor times are recorded, a past-posted stake is a large stake: the blocks
+of results test it in every round.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet
 from niulab.engine.settlement import Outcome
-from niulab.evaluation.detection.factors import tilt_table
+from niulab.evaluation.detection.factors import likelihood_table, tilt_table
 from niulab.evaluation.detection.features import AWARD, RESULT, award_law, result_law, top_box
 from niulab.evaluation.detection.portfolio import Block, Component
 from niulab.evaluation.playlog.plays import boxes_of
@@ -27,6 +27,10 @@ LATE = "stakes after the close"
 
 _SURE = (0.98, 0.6)
 """How often a late change follows the result; else it comes whatever the result is."""
+
+_POSTS = np.array([[0.9, 0.02], [0.5, 0.02], [0.2, 0.02]])
+"""Chances to raise when the round is won, and else: who raises rarely loses nothing by it, for
+rounds without a raise then speak too."""
 
 _THETAS = (0.5,)
 _CHANGES = np.array([-1.0, 0.0, 1.0])
@@ -68,6 +72,10 @@ def _result_block(sheets: Sequence[RuleSet]) -> Block:
         Component(LATE, name, RESULT, "late", f"sure {q:g}") for name in names for q in _SURE
     ]
     components += [
+        Component(LATE, names[0], RESULT, "late", f"raised {sure:g}, else {base:g}")
+        for sure, base in _POSTS
+    ]
+    components += [
         Component(LATE, "result of the top box", RESULT, "late", f"theta {theta:g}")
         for theta in _THETAS
     ]
@@ -82,6 +90,7 @@ def _result_block(sheets: Sequence[RuleSet]) -> Block:
         parts = [
             change_table(is_win, is_loss, law, _SURE),
             change_table(is_high, big_loss, law, _SURE),
+            likelihood_table(is_win, law, _POSTS)[[0, 0, 1]],
             tilt_table(nets, law, _CHANGES, _THETAS),
         ]
         tables.append(np.concatenate(parts, axis=2))
