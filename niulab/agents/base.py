@@ -34,6 +34,7 @@ __all__ = [
     "StochasticAgent",
     "as_actions",
     "as_answers",
+    "as_stochastic",
 ]
 
 Observations = NDArray[Any]
@@ -211,6 +212,16 @@ class SamplingAgent:
 
     def probabilities(self, observations: Observations, masks: Masks) -> NDArray[np.floating]:
         return self._agent.probabilities(observations, masks)
+
+
+def as_stochastic(agent: Agent) -> StochasticAgent:
+    """The agent, if it says with which probabilities it acts; raises ConfigError if not."""
+    if not isinstance(agent, StochasticAgent):
+        raise ConfigError(
+            f"'{agent.name}' gives no probabilities: evaluate its argmax, or give it a method "
+            "probabilities(observations, masks)"
+        )
+    return agent
 
 
 def as_actions(answer: Any, n: int, name: str) -> Actions:

@@ -84,6 +84,7 @@ def run(
     error. Where a task cannot be enumerated, the score is simulated, with an
     interval, and says so.
     """
+    from niulab.agents.base import as_stochastic
     from niulab.evaluation import BenchmarkConfig, Entrant, benchmark
 
     if (agent is None) == (actions is None):
@@ -94,6 +95,8 @@ def run(
     task, settings, player = choose(
         str(name), env, keywords, default=_ARRANGE, is_transfer=transfer is not None
     )
+    if stochastic:
+        as_stochastic(player)
     config = BenchmarkConfig(
         title=f"{name} on {task}",
         task=task,

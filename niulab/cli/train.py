@@ -93,7 +93,7 @@ def _checked(
     from niulab.training import parse_train, read_train
 
     if (config is None) == (study is None):
-        raise ConfigError("name what to train: a CONFIG, as ppo_arrange, or --from-study NAME")
+        raise ConfigError("name one thing to train: a CONFIG, as ppo_arrange, or --from-study NAME")
     if config is not None:
         return read_train(config, overrides=changes, **seeds)
     from niulab.training.tuning.study import best_config

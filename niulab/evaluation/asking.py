@@ -18,8 +18,8 @@ from niulab.agents.base import (
     FiniteMemoryBettor,
     HandSetter,
     RememberingAgent,
-    StochasticAgent,
     as_actions,
+    as_stochastic,
 )
 from niulab.agents.betting.bettors import BetAndSetAgent
 from niulab.envs.encoding import Encoding
@@ -225,12 +225,7 @@ def probabilities_of(
     agent: Agent, observations: NDArray[Any], masks: NDArray[np.bool_]
 ) -> NDArray[np.floating]:
     """An agent's probabilities, checked for shape; ConfigError if it gives none."""
-    if not isinstance(agent, StochasticAgent):
-        raise ConfigError(
-            f"'{agent.name}' gives no probabilities: evaluate its argmax, or give it a method "
-            "probabilities(observations, masks)"
-        )
-    rows = np.asarray(agent.probabilities(observations, masks))
+    rows = np.asarray(as_stochastic(agent).probabilities(observations, masks))
     if rows.shape != masks.shape:
         raise ConfigError(
             f"'{agent.name}' gives probabilities of shape {rows.shape} for {len(masks)} rows: "

@@ -9,14 +9,14 @@ import platform
 import shlex
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from niulab.agents.base import Agent, SamplingAgent, StochasticAgent
+from niulab.agents.base import Agent, SamplingAgent, StochasticAgent, as_stochastic
 from niulab.agents.betting.staker import staked
 from niulab.agents.registry import as_agent, make_agent
 from niulab.envs.presets import full_id
@@ -57,6 +57,8 @@ __all__ = [
 
 ALARM = 6.0
 """Standard errors between a simulated mean and an exact figure that no honest run shows."""
+
+_BY_CHANCE = "played by its probabilities, not by its likeliest action"
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def evaluate(
     env_id: str = "niulab/Arrange-v0",
     *,
     stochastic: bool = False,
-    n_rounds: int = 200_000,
+    rounds: int = 200_000,
     seed: int = 0,
     level: float = 0.95,
     **overrides: Any,
@@ -127,9 +129,10 @@ def evaluate(
     """Score anything that decides on a task: exactly where possible, else by simulation.
 
     policy: an agent, an agent's name, a table of actions (array or ``.npy`` path), an object with
-    SB3's ``predict``, or a function of observations. ``overrides`` are keywords of the environment.
-    ``n_rounds``, ``seed`` and ``level`` matter to simulations only; a score's notes say why one
-    was needed.
+    SB3's ``predict``, or a function of observations. ``overrides`` are keywords of the environment,
+    its ``n_rounds`` among them. ``rounds`` (episodes), ``seed`` and ``level`` matter to simulations
+    only; a score's notes say why one was needed. ``stochastic`` scores the policy's probabilities
+    and not its argmax, and raises ConfigError for a policy that gives none.
     """
     settings = make_settings(task := full_id(env_id), **overrides)
     return score_agent(
@@ -137,7 +140,7 @@ def evaluate(
         settings,
         task=task,
         stochastic=stochastic,
-        n_rounds=n_rounds,
+        n_rounds=rounds,
         seed=seed,
         level=level,
     )
@@ -155,31 +158,27 @@ def score_agent(
     progress: Callable[[int, int], None] | None = None,
 ) -> Score:
     """Score an agent on a task, exactly where possible; along a shoe exactly by composition."""
-    if settings.shoe is not None and why_shoe_played(settings) is None:
-        return evaluate_shoe(
-            agent,
-            settings,
-            n_rounds=n_rounds,
-            seed=seed,
-            level=level,
-            task=task,
-            progress=progress,
-        )
-    why, score = _exact_road(settings)
-    reason = why(agent, settings)
-    if reason is None:
-        return score(agent, settings, stochastic=stochastic, task=task, progress=progress)
-    return simulate(
-        agent,
-        settings,
-        n_rounds=n_rounds,
-        seed=seed,
-        level=level,
-        task=task,
-        bounds=known_bounds(settings),
-        notes=(f"simulated, with an interval: {reason}",),
-        progress=progress,
-    )
+    words: dict[str, Any] = {"task": task, "progress": progress}
+    sampling: dict[str, Any] = {"n_rounds": n_rounds, "seed": seed, "level": level}
+    has_shoe = settings.shoe is not None and why_shoe_played(settings) is None
+    reason = None
+    if not has_shoe:
+        why, score = _exact_road(settings)
+        if (reason := why(agent, settings)) is None:
+            return score(agent, settings, stochastic=stochastic, **words)
+    played = _sampled(agent, settings) if stochastic else agent
+    if has_shoe:
+        found = evaluate_shoe(played, settings, **sampling, **words)
+    else:
+        notes = (f"simulated, with an interval: {reason}",)
+        bounds = known_bounds(settings)
+        found = simulate(played, settings, bounds=bounds, notes=notes, **sampling, **words)
+    return replace(found, notes=(*found.notes, _BY_CHANCE)) if stochastic else found
+
+
+def _sampled(agent: Agent, settings: EnvSettings) -> Agent:
+    """The agent acting by its probabilities; raises ConfigError if it gives none."""
+    return staked(SamplingAgent(as_stochastic(agent)), settings)
 
 
 def known_bounds(settings: EnvSettings) -> Bounds:
@@ -267,8 +266,8 @@ def _row(
     check = None
     if score.is_exact and config.rounds:
         agent = entrant.agent
-        if score.source == "probabilities" and isinstance(agent, StochasticAgent):
-            agent = staked(SamplingAgent(agent), config.settings)
+        if score.source == "probabilities":
+            agent = _sampled(agent, config.settings)
         check = simulate(agent, config.settings, n_rounds=n_rounds, **words).estimate
     seconds = time.perf_counter() - began
     return LeagueRow(entrant.name, entrant.origin, entrant.seed, score, check, seconds)

@@ -38,6 +38,10 @@ UNITS = {
 Number = Fraction | float
 
 
+_NO_SPAN = 1e-12
+"""Bounds that differ by less, of the optimum or of one unit, differ by rounding alone."""
+
+
 @dataclass(frozen=True)
 class Bounds:
     """What the worst sensible and the best possible play are worth: uniform play and the optimum.
@@ -57,9 +61,12 @@ class Bounds:
 
     def normalize(self, value: Number) -> Number | None:
         """0 at the floor, 1 at the optimum, unclipped; None where the two do not differ."""
-        if self.random is None or self.optimum is None or self.random == self.optimum:
+        if self.random is None or self.optimum is None:
             return None
-        return (value - self.random) / (self.optimum - self.random)
+        span = self.optimum - self.random
+        if abs(span) <= _NO_SPAN * max(1, abs(self.optimum)):
+            return None
+        return (value - self.random) / span
 
     def to_dict(self) -> dict[str, Any]:
         """Both bounds, ready for JSON; with a gap, floor and ceiling where they are unusual."""

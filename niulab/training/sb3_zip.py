@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.save_util import load_from_zip_file
 
 from niulab.agents.models.card import CardNetwork, MlpNetwork, ModelCard, Network
@@ -38,9 +39,13 @@ _N_SAMPLES = 256
 _KINDS: Mapping[str, tuple[str, ...]] = {
     "maskable_ppo": ("MaskableActorCriticPolicy", "MaskableMultiInputActorCriticPolicy"),
     "dqn": ("DQNPolicy",),
+    "qrdqn": ("QRDQNPolicy",),
     "ppo": ("ActorCriticPolicy",),
 }
 """Policy classes by algorithm; PPO's are A2C's too."""
+
+_QUANTILES = 200
+"""What QR-DQN takes where its keywords name no number."""
 
 
 # ---------------------------------------------------------------- out
@@ -49,18 +54,20 @@ _KINDS: Mapping[str, tuple[str, ...]] = {
 def export_zip(source: Path, file: Path) -> ModelCard:
     """Write the model at ``source`` as a zip that SB3's ``load`` opens.
 
-    ``PPO.load`` (A2C, DQN, MaskablePPO) then plays it. Perceptrons need SB3 alone, card networks
-    an importable niulab. SB3's default hyperparameters stand in it. An existing file is refused.
+    ``PPO.load`` (or the class of another algorithm's name) then plays it; what imitation learned is
+    a policy of PPO's. Perceptrons need SB3 alone, card networks an importable niulab. SB3's default
+    hyperparameters stand in it. An existing file is refused.
     """
     card, weights = load_model(source)
     if file.exists():
         raise ConfigError(f"'{file}' exists already: name a file that does not")
     settings = card.env_settings()
-    recipe = policy_recipe(card.algorithm, card.network, settings)
+    algorithm = "ppo" if card.algorithm == "imitation" else card.algorithm
+    recipe = policy_recipe(algorithm, card.network, settings)
     words: dict[str, Any] = {"policy_kwargs": recipe.keywords, "seed": None, "device": "cpu"}
-    if card.algorithm == "dqn":
+    make: Any = algorithm_class(algorithm)
+    if issubclass(make, OffPolicyAlgorithm):
         words["buffer_size"] = 1_000  # it is allocated; whoever trains on makes a larger one
-    make: Any = algorithm_class(card.algorithm)
     with kept_generators():
         model: BaseAlgorithm = make(recipe.policy_class, make_sb3_vec(1, settings), **words)
         try:
@@ -146,21 +153,25 @@ def _algorithm(data: Mapping[str, Any], file: Path) -> Any:
 def _network(data: Mapping[str, Any], file: Path) -> Network:
     """The network on the card, from SB3's keywords; CheckpointError for what a card cannot say."""
     words = data.get("policy_kwargs") or {}
+    algorithm = _algorithm(data, file)
+    quantiles = {"n_quantiles": words.get("n_quantiles", _QUANTILES)}
     if "network" in words:
-        given = words["network"]
+        given = words["network"] | quantiles if algorithm == "qrdqn" else words["network"]
         return CardNetwork(**{key: given[key] for key in CardNetwork.model_fields if key in given})
     widths = words.get("net_arch", [64, 64])
     if isinstance(widths, Mapping):
         if widths.get("pi") != widths.get("vf"):
             raise _foreign(file, f"net_arch = {widths} gives policy and critic different widths")
         widths = widths.get("pi", [])
-    default = "relu" if _algorithm(data, file) == "dqn" else "tanh"
+    default = "relu" if algorithm in {"dqn", "qrdqn"} else "tanh"
     chosen = words.get("activation_fn", ACTIVATIONS[default])
     names = [name for name, kind in ACTIVATIONS.items() if kind is chosen]
     if not names:
         raise _foreign(file, f"its activation is {chosen}")
-    waves = words.get("features_extractor_kwargs", {})
-    return MlpNetwork(hidden=tuple(widths), activation=names[0], **waves)  # type: ignore[arg-type]
+    more = dict(words.get("features_extractor_kwargs", {}))
+    if algorithm == "qrdqn":
+        more |= quantiles
+    return MlpNetwork(hidden=tuple(widths), activation=names[0], **more)  # type: ignore[arg-type]
 
 
 def _verify_spaces(data: Mapping[str, Any], settings: EnvSettings, task: str, file: Path) -> None:
@@ -191,6 +202,6 @@ def _verify_actions(file: Path, policy: Any, settings: EnvSettings, algorithm: s
 
 def _foreign(file: Path, what: str) -> CheckpointError:
     return CheckpointError(
-        f"'{file}' cannot be kept as a model file: {what}. From Python it can still be scored: "
-        "niulab.evaluate(PPO.load(path), env_id)"
+        f"'{file}' cannot be kept as a model file: {what}. From Python it can still be scored, "
+        "with the load of its own class: niulab.evaluate(PPO.load(path), env_id)"
     )

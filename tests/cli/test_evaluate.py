@@ -142,3 +142,7 @@ def test_transfer_is_for_models(run):
     result = run("evaluate", "oracle", "--transfer", "bull-bull-live")
     assert result.exit_code == 2
     assert "--rules" in result.stderr
+
+
+def test_probabilities_are_asked_of_those_who_give_them(refused):
+    assert "'oracle' gives no probabilities" in refused("evaluate", "oracle", "--stochastic")

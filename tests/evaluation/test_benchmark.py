@@ -1,6 +1,7 @@
 """Leagues: ranked, checked by simulation, and loud about what cannot be."""
 
-from dataclasses import replace
+import inspect
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,10 @@ import pytest
 from strategies import overlay
 
 from niulab.agents.registry import make_agent
-from niulab.envs.settings import make_settings
+from niulab.envs.multi import parallel_env
+from niulab.envs.settings import EnvSettings, make_settings
+from niulab.envs.single import NiuNiuEnv
+from niulab.envs.vector import NiuNiuVectorEnv
 from niulab.errors import ConfigError
 from niulab.evaluation import (
     ArrangementScore,
@@ -147,11 +151,78 @@ def test_evaluate_scores_sessions_exactly_where_it_can():
     assert score.bounds.optimum == pytest.approx(0.364445, abs=1e-6)
     assert 0 < score.bounds.gap < 1e-9
     shoe = {"rules": "six-deck-shoe-bonus", "menu": ["even=100", "even=200"]}
-    score = evaluate("flat:1", "niulab/Session-v0", n_rounds=400, seed=2, **shoe)
+    score = evaluate("flat:1", "niulab/Session-v0", rounds=400, seed=2, **shoe)
     assert isinstance(score, SimulatedScore)
     assert score.estimate.n_rounds == 400
     assert "simulated, with an interval: rounds of one shoe" in score.notes[0]
     assert score.bounds == Bounds(None, None)
+
+
+@pytest.mark.parametrize("taker", [evaluate, NiuNiuEnv, NiuNiuVectorEnv, parallel_env])
+def test_no_word_of_its_own_hides_a_keyword_of_the_environment(taker):
+    own = {*inspect.signature(taker).parameters}
+    assert own.isdisjoint({field.name for field in fields(EnvSettings)} | {"slip"})
+
+
+def test_a_deadline_reaches_the_environment():
+    """Three rounds of one unit on Single, which pays 0.95: 2.8 more takes a win in each."""
+    score = evaluate("least-slip", "niulab/Session-v0", n_rounds=3, **THREE_UP)
+    assert score.value == 1 / 8
+
+
+THREE_UP = {"bankroll_cents": 1_000, "target_cents": 1_280}
+
+
+class HalfAndHalf:
+    """By its argmax the first slip; by chance as often the last."""
+
+    name = "half and half"
+
+    def initial_state(self, n):
+        return None
+
+    def act(self, observations, masks, infos, state, rng):
+        return np.zeros(len(observations), dtype=np.int64), state
+
+    def probabilities(self, observations, masks):
+        shares = np.zeros(masks.shape)
+        shares[:, [0, -1]] = 0.5
+        return shares
+
+
+SIMULATED = {
+    "niulab/Shoe-v0": {"n_rounds": 1},
+    "niulab/Loophole-v0": {
+        "n_rounds": 2,
+        "sheets": ["single-double-super", "even-double-super-bonus"],
+        "menu": ["single=100", "single=1000"],
+    },
+}
+
+
+@pytest.mark.parametrize("task", SIMULATED)
+def test_probabilities_are_played_where_a_score_is_simulated(task):
+    words = {"rounds": 4_000, **SIMULATED[task]}
+    first, last = (evaluate(f"flat:{slip}", task, **words) for slip in (0, LAST[task]))
+    likeliest = evaluate(HalfAndHalf(), task, **words)
+    by_chance = evaluate(HalfAndHalf(), task, stochastic=True, **words)
+    assert float(likeliest.value) == float(first.value)
+    middle = (float(first.value) + float(last.value)) / 2
+    margin = 3 * (by_chance.half_width + last.half_width)
+    assert float(by_chance.value) == pytest.approx(middle, abs=margin)
+    assert by_chance.half_width > 2 * likeliest.half_width  # the large slip is played as well
+    assert "by its probabilities" in by_chance.notes[-1]
+    with pytest.raises(ConfigError, match="gives no probabilities"):
+        evaluate("least-slip", task, stochastic=True, **words)
+
+
+LAST = {"niulab/Shoe-v0": 9, "niulab/Loophole-v0": 1}
+
+
+def test_bounds_that_differ_by_rounding_make_no_score():
+    assert Bounds(0.0, 3.6e-15, gap=1.2e-14).normalize(0.0) is None
+    assert Bounds(0.3, 0.3 + 1e-15).normalize(0.3) is None
+    assert Bounds(Fraction(0), Fraction(1, 10**9)).normalize(Fraction(1, 10**9)) == 1
 
 
 def test_a_policy_that_answers_by_chance_is_simulated_and_said(arrange):
@@ -164,7 +235,7 @@ def test_a_policy_that_answers_by_chance_is_simulated_and_said(arrange):
         def act(self, observations, masks, infos, state, rng):
             return rng.integers(10, size=len(observations)), state
 
-    score = evaluate(Chance(), n_rounds=2000)
+    score = evaluate(Chance(), rounds=2000)
     assert isinstance(score, SimulatedScore)
     assert "by chance or memory" in score.notes[0]
     assert score.bounds == known_bounds(arrange)

@@ -11,8 +11,8 @@ import cloudpickle
 import numpy as np
 import pytest
 import torch
-from sb3_contrib import MaskablePPO
-from stable_baselines3 import A2C, DQN, PPO
+from sb3_contrib import QRDQN, MaskablePPO
+from stable_baselines3 import A2C, DQN, PPO, SAC, TD3
 
 from niulab.agents.models.card import CardNetwork, MlpNetwork, ModelCard
 from niulab.agents.models.file import load_model, save_model
@@ -27,7 +27,7 @@ from niulab.training.sb3_zip import export_zip, import_zip
 IDS = make_settings("niulab/Arrange-v0", encoding="ids")
 FLAGS = make_settings("niulab/Arrange-v0")
 SMALL = CardNetwork(embedding=8, hidden=(8,), critic_embedding=8, critic_hidden=(8,))
-LOADERS = {"ppo": PPO, "a2c": A2C, "maskable_ppo": MaskablePPO, "dqn": DQN}
+LOADERS = {"ppo": PPO, "a2c": A2C, "maskable_ppo": MaskablePPO, "dqn": DQN, "qrdqn": QRDQN}
 HANDS = all_hands()[::20_000]
 
 
@@ -45,6 +45,8 @@ def written(folder, algorithm="ppo", network=SMALL, settings=IDS):
 @pytest.mark.parametrize("network", [SMALL, MlpNetwork(hidden=(8,))], ids=["cards", "mlp"])
 def test_an_exported_model_plays_the_same_in_sb3_and_comes_back(algorithm, network, tmp_path):
     settings = IDS if network is SMALL else FLAGS
+    if algorithm == "qrdqn":
+        network = network.model_copy(update={"n_quantiles": 3})
     agent = written(tmp_path / "m", algorithm, network, settings)
     export_zip(tmp_path / "m", tmp_path / "model.zip")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "model.zip"]
@@ -66,6 +68,38 @@ def test_an_exported_model_plays_the_same_in_sb3_and_comes_back(algorithm, netwo
     assert weights.keys() == back.keys()
     assert all(torch.equal(weights[name], back[name]) for name in weights)
     assert np.array_equal(load_agent(tmp_path / "back", settings).set_hands(HANDS), expected)
+
+
+def test_imitation_leaves_as_a_policy_of_ppos(tmp_path):
+    agent = written(tmp_path / "m", "imitation")
+    export_zip(tmp_path / "m", tmp_path / "model.zip")
+    assert (tmp_path / "model.zip").stat().st_size < 200_000  # no table of the oracle's settings
+    model = PPO.load(tmp_path / "model.zip", device="cpu")
+    assert type(model.policy).__module__.startswith("niulab.agents")  # and none of training
+    seen = Encoding(IDS).encode_hands(HANDS)
+    assert np.array_equal(model.predict(seen, deterministic=True)[0], agent.set_hands(HANDS))
+
+
+@pytest.mark.parametrize("kind", [SAC, TD3])
+def test_vectors_leave_for_sb3_and_are_refused_on_the_way_back(kind, tmp_path):
+    stakes = make_settings("niulab/SessionStake-v0")
+    agent = written(tmp_path / "m", kind.__name__.lower(), MlpNetwork(hidden=(8,)), stakes)
+    export_zip(tmp_path / "m", tmp_path / "model.zip")
+    model = kind.load(tmp_path / "model.zip", device="cpu")
+    assert model.buffer_size == 1_000  # SB3's million rows would be allocated at once
+    left, chips = np.meshgrid([1, 3, 6], [500, 2_000, 3_900])
+    seen = Encoding(stakes).encode_bets(9, bankrolls=chips.ravel(), rounds_left=left.ravel())
+    masks = np.ones((9, stakes.n_actions), dtype=np.bool_)
+    vectors, _ = agent.act(seen, masks, {}, None, np.random.default_rng(0))
+    assert np.allclose(model.predict(seen, deterministic=True)[0], vectors, atol=1e-6)
+    with pytest.raises(CheckpointError, match=f"{kind.__name__}Policy, of none of .*its own class"):
+        import_zip(
+            tmp_path / "model.zip",
+            tmp_path / "back",
+            stakes,
+            task="niulab/SessionStake-v0",
+            allow_pickle=True,
+        )
 
 
 def test_a_perceptron_needs_no_niulab_in_sb3(tmp_path):

@@ -38,7 +38,7 @@ from niulab.errors import ConfigError
 from niulab.evaluation.config import explained, find_config, read_tree
 from niulab.training.config import TrainConfig, parse_train, read_train
 
-__all__ = ["Choice", "Range", "TuneConfig", "parse_tune", "read_tune"]
+__all__ = ["Choice", "Range", "TuneConfig", "parse_tune", "read_tune", "without_nones"]
 
 Plain = bool | int | float | str | list[Any] | dict[str, Any]
 
@@ -217,13 +217,13 @@ def _varied(
         for part in reversed(key.split(".")):
             above = {part: above}
         tree = overlaid(tree, above)
-    return parse_train(_without_nones(tree) | top)
+    return parse_train(without_nones(tree) | top)
 
 
-def _without_nones(tree: Mapping[str, Any]) -> dict[str, Any]:
+def without_nones(tree: Mapping[str, Any]) -> dict[str, Any]:
     """TOML has no null: what is not set is left out."""
     return {
-        key: _without_nones(value) if isinstance(value, Mapping) else value
+        key: without_nones(value) if isinstance(value, Mapping) else value
         for key, value in tree.items()
         if value is not None
     }

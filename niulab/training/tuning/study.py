@@ -29,7 +29,7 @@ from niulab.seeding import stream_seed
 from niulab.training.config import TrainConfig
 from niulab.training.run import train
 from niulab.training.runs.run_folder import RunFolder
-from niulab.training.tuning.config import Choice, Range, TuneConfig, parse_tune
+from niulab.training.tuning.config import Choice, Range, TuneConfig, parse_tune, without_nones
 
 if TYPE_CHECKING:
     import optuna
@@ -323,23 +323,15 @@ def _url(folder: Path) -> str:
 
 def _config_of(study: optuna.Study) -> TuneConfig:
     tree = json.loads(study.user_attrs[_CONFIG])
-    space = {k: v.get("values", v) for k, v in _without_nones(tree["tune"]["space"]).items()}
+    space = {k: v.get("values", v) for k, v in without_nones(tree["tune"]["space"]).items()}
     return parse_tune(
         {
             "name": tree["name"],
-            "config": _without_nones(tree["base"]),
+            "config": without_nones(tree["base"]),
             "tune": tree["tune"] | {"space": space},
         },
         origin="the study's config",
     )
-
-
-def _without_nones(tree: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: _without_nones(value) if isinstance(value, Mapping) else value
-        for key, value in tree.items()
-        if value is not None
-    }
 
 
 def _identity(config: TuneConfig) -> dict[str, Any]:

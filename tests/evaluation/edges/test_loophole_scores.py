@@ -167,7 +167,7 @@ def test_what_is_not_exact_says_so(task):
     def by_chance(observations, masks):
         return np.random.default_rng().integers(0, 9, len(observations))
 
-    score = evaluate(by_chance, LOOPHOLE, sheets=SHEETS, n_rounds=2_000)
+    score = evaluate(by_chance, LOOPHOLE, sheets=SHEETS, rounds=2_000)
     assert not score.is_exact
     assert score.bounds.optimum == known_bounds(task).optimum
 

@@ -105,7 +105,7 @@ def test_bets_by_chance_are_simulated(peek):
 
     with pytest.raises(ConfigError, match="'gambler' has no exact score: it bets by chance"):
         evaluate_peek(Gambler(), peek)
-    score = evaluate(Gambler(), PEEK, n_rounds=200)
+    score = evaluate(Gambler(), PEEK, rounds=200)
     assert not score.is_exact
     assert score.bounds == peek_bounds(peek)
 
@@ -133,7 +133,7 @@ def test_a_session_after_looks_is_simulated_and_no_gain_is_an_alarm():
     league = benchmark(parse_benchmark(tree | {"env": {"n_rounds": 20}}))
     assert league.rows[0].score.value > 1
     assert league.warnings == ()
-    session = evaluate("least-slip", "niulab/Session-v0", channel={}, n_rounds=200)
+    session = evaluate("least-slip", "niulab/Session-v0", channel={}, rounds=200)
     assert not session.is_exact
 
 
