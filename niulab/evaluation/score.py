@@ -64,7 +64,7 @@ class Bounds:
         if self.random is None or self.optimum is None:
             return None
         span = self.optimum - self.random
-        if abs(span) <= _NO_SPAN * max(1, abs(self.optimum)):
+        if abs(float(span)) <= _NO_SPAN * max(1.0, abs(float(self.optimum))):
             return None
         return (value - self.random) / span
 
