@@ -37,6 +37,7 @@ __all__ = [
     "RESULT",
     "SLOTS",
     "ResultLaw",
+    "are_known",
     "award_law",
     "best_own_ranks",
     "card_law",
@@ -192,7 +193,7 @@ def best_own_ranks(
 ) -> NDArray[np.int16]:
     """Rank of each row's hand (n, 5) set best, -1 where a card or the sheet is missing; (n,)."""
     levels = np.full((len(plays), _N_MET), -1, dtype=np.int16)
-    known = judged(plays) & (hands < NO_CARD).all(axis=1)
+    known = judged(plays) & are_known(hands)
     for rules, rows in _rows_by_sheet(plays, sheets, known):
         _meet(rules, rows, hands, None, levels)
     return levels[:, 1]
@@ -202,6 +203,12 @@ def judged(plays: Plays) -> NDArray[np.bool_]:
     """Rows that count: not void, no card twice, a sheet that is known; (n,)."""
     counts: NDArray[np.bool_] = (plays.flags & int(_LEFT_OUT)) == 0
     return counts
+
+
+def are_known(hands: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Whether all five cards of each hand (n, 5) are recorded, (n,); by columns, which are long."""
+    known: NDArray[np.bool_] = np.logical_and.reduce([column < NO_CARD for column in hands.T])
+    return known
 
 
 def result_cells(

@@ -20,13 +20,14 @@ from niulab.evaluation.detection.attacks.seats import TableRounds, hands_on_tabl
 from niulab.evaluation.detection.factors import standardized, tilt_table
 from niulab.evaluation.detection.features import (
     OWN_RANK,
+    are_known,
     judged,
     rank_law,
     rank_values,
     top_box,
 )
 from niulab.evaluation.detection.portfolio import Block, Component
-from niulab.evaluation.playlog.plays import NO_CARD, Plays, boxes_of
+from niulab.evaluation.playlog.plays import Plays, boxes_of
 
 __all__ = [
     "SPLIT",
@@ -80,7 +81,7 @@ def _values(rules: RuleSet) -> Floats:
 
 def neighbor_pairs(plays: Plays, rounds: TableRounds) -> NDArray[np.int64]:
     """Rows (n_pairs, 2) whose seats are next to each other, both hands known, each pair once."""
-    is_known = judged(plays) & (hands_on_table(plays) < NO_CARD).all(axis=1)
+    is_known = judged(plays) & are_known(hands_on_table(plays))
     at = np.flatnonzero(is_known[rounds.rows])
     rows, number = rounds.rows[at], rounds.rounds[at]
     is_pair = number[1:] == number[:-1]
@@ -92,9 +93,11 @@ def switching_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
 
     The mean over a row's neighbors: their pairs share the own hand, so products would not do.
     """
-    sums = np.zeros((len(plays), len(_THETAS) + len(_RATES)))
-    counts = np.zeros(len(plays))
+    n_columns = len(_THETAS) + len(_RATES)
     pairs = neighbor_pairs(plays, table_rounds(plays))
+    if not len(pairs):
+        return np.ones((len(plays), n_columns))
+    sums, counts = np.zeros((len(plays), n_columns)), np.zeros(len(plays))
     hands = hands_on_table(plays)
     for code, rules in enumerate(sheets):
         mine = pairs[plays.rules[pairs[:, 0]] == code]
