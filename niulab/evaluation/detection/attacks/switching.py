@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.engine.cards import HAND_SIZE
 from niulab.engine.ranking import ranker
 from niulab.engine.rules import RuleSet
 from niulab.evaluation.detection.attacks.seats import TableRounds, hands_on_table, table_rounds
@@ -111,17 +110,13 @@ def switching_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
 
 def pair_factors(rules: RuleSet, own: NDArray[np.uint8], other: NDArray[np.uint8]) -> Floats:
     """Factors (n, 2, k) of hands (n, 5) and their neighbors' (n, 5), given the ten cards."""
-    from niulab.evaluation.detection.attacks.kernels import SPLIT_OF, split_factors
+    from niulab.evaluation.detection.attacks.kernels import split_factors
 
-    both = np.concatenate([own, other], axis=1)
-    order = np.argsort(both, axis=1, kind="stable")
-    tens = np.take_along_axis(both, order, axis=1)
-    bits = np.left_shift(1, np.arange(2 * HAND_SIZE))
-    splits = SPLIT_OF[((order < HAND_SIZE) * bits).sum(axis=1)]
     values = _values(rules)
+    heights = np.unique(values, return_inverse=True)[1].astype(np.uint8)
     scores = standardized(values, rank_law(rules))
     tilted = np.exp(scores[:, None] * np.asarray(_THETAS))
     rank_of = ranker(rules).split_table.max(axis=1)
     factors = np.empty((len(own), 2, len(_THETAS) + len(_RATES)))
-    split_factors(tens, splits, rank_of, values, tilted, _RATES, factors)
+    split_factors(own, other, rank_of, heights, tilted, _RATES, factors)
     return factors
