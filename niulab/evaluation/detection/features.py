@@ -170,13 +170,19 @@ def rank_law(rules: RuleSet) -> Floats:
 
 
 def rank_values(rules: RuleSet, box: str) -> Floats:
-    """EV per unit of a box given the rank of the own hand, both hands set best, (n_ranks,)."""
-    law = joint_law(rules)
-    nets, counts = np.zeros(len(rules.ranks)), np.zeros(len(rules.ranks))
-    for cell, n in law.cells.items():
-        nets[cell.player_rank] += n * float(cell.unit(rules, box).net)
-        counts[cell.player_rank] += n
-    return nets / np.maximum(counts, 1)
+    """EV per unit of a box given the rank of the own hand, both hands set best, (n_ranks,); kept."""
+    key = rules.rules_hash, box
+    if key not in _RANK_VALUES:
+        law = joint_law(rules)
+        nets, counts = np.zeros(len(rules.ranks)), np.zeros(len(rules.ranks))
+        for cell, n in law.cells.items():
+            nets[cell.player_rank] += n * float(cell.unit(rules, box).net)
+            counts[cell.player_rank] += n
+        _RANK_VALUES[key] = nets / np.maximum(counts, 1)
+    return _RANK_VALUES[key]
+
+
+_RANK_VALUES: dict[tuple[str, str], Floats] = {}
 
 
 def award_law(rules: RuleSet) -> Floats:

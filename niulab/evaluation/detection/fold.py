@@ -108,8 +108,13 @@ def fold(
         given = np.ones((len(plays), n_given))
     if given.shape != (len(plays), n_given):
         raise ConfigError(f"given has shape ({len(plays)}, {n_given}), got {given.shape}")
-    starts = round_starts(plays)
     sheets = portfolio.sheets
+    if (last := int(plays.rules.max(initial=-1))) >= len(sheets):
+        raise ConfigError(
+            f"a portfolio of {len(sheets)} sheets cannot judge rows of sheet number {last + 1}: make "
+            "it of all sheets that the rows name"
+        )
+    starts = round_starts(plays)
     scores = score_bins(
         plays,
         starts,
