@@ -170,7 +170,7 @@ def rank_law(rules: RuleSet) -> Floats:
 
 
 def rank_values(rules: RuleSet, box: str) -> Floats:
-    """EV per unit of a box given the rank of the own hand, both hands set best, (n_ranks,); kept."""
+    """EV per unit of a box given the rank of the own hand, both set best, (n_ranks,); kept."""
     key = rules.rules_hash, box
     if key not in _RANK_VALUES:
         law = joint_law(rules)

@@ -111,8 +111,8 @@ def fold(
     sheets = portfolio.sheets
     if (last := int(plays.rules.max(initial=-1))) >= len(sheets):
         raise ConfigError(
-            f"a portfolio of {len(sheets)} sheets cannot judge rows of sheet number {last + 1}: make "
-            "it of all sheets that the rows name"
+            f"a portfolio of {len(sheets)} sheets cannot judge rows of sheet number {last + 1}: "
+            "make it of all sheets that the rows name"
         )
     starts = round_starts(plays)
     scores = score_bins(
