@@ -111,7 +111,7 @@ class BatchEngine:
 
     def _block(self) -> tuple[NDArray[Any], ...]:
         """Scratch of the kernels: draws, places, strengths, events and cells of a block."""
-        from niulab.engine.kernels import BLOCK
+        from niulab.engine.showdown import BLOCK
 
         n_hands = self.n_seats + 1
         return (

@@ -3,8 +3,7 @@
 Rounds pass in blocks, stage by stage. The arrays of a block have a line per card or hand and a
 column per round, so that most stages are plain loops over columns, which the compiler does many at
 a time. A round's cards are those of ``shoe.deal_round``, bit for bit: the same words, bounds and
-redraws. Hands are ranked by key sums (``keysums``), nothing is sorted, and tie-break keys beyond
-the highest card are compared only between equal ranks.
+redraws. Hands are ranked and compared by ``showdown``.
 
 Until a table says which card it is, a card is known by its place in the full shoe.
 """
@@ -14,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from niulab.engine.keysums import PACKED_BITS
+from niulab.engine.showdown import BLOCK, judge_block, rank_block
 
 __all__ = ["count_cells", "deal_hands", "deal_rows", "play_rows"]
 
@@ -22,9 +21,7 @@ _U = np.uint64
 _GOLDEN = _U(0x9E3779B97F4A7C15)
 _GROUP = _U(0xD1B54A32D192ED03)
 _RETRY = _U(0x8CB92BA72F3D8DD7)
-BLOCK = 256  # rounds between two stages; what one stage leaves to the next stays in the cache
 SQUARE_BITS = 21  # totals below 2**42 are squared in two pieces: no sum of 2**20 leaves int64
-CARD_BY_CARD, PAIRS_THEN_CARDS = 2, 3
 
 
 # ---------------------------------------------------------------- dealing
@@ -235,110 +232,17 @@ def deal_hands(seeds, rounds, shoe, block, n_as_dealt, hands):
                         hands[hand, start + i, j] = full[own[j, i]]
 
 
-# ---------------------------------------------------------------- ranking
-
-
-@njit
-def _rank(places, n, full, packed, tables, strengths, events):
-    """Strength (64 x best rank + short key), uint16, and events, uint8, of hands (hands, BLOCK).
-
-    Each stage has its loop, as compiled code would jump on a rank that it just read.
-    """
-    mask, shift = np.uint32((1 << PACKED_BITS) - 1), np.uint32(PACKED_BITS)
-    short_keys = tables.short_keys.reshape(-1)
-    sums, tops = np.empty((2, BLOCK), dtype=np.uint32)
-    ranks = np.empty(BLOCK, dtype=np.uint8)
-    for hand in range(strengths.shape[0]):
-        for i in range(n):
-            total, top = np.uint32(0), np.uint32(0)
-            for j in range(5):
-                card = packed[places[5 * hand + j, i]]
-                total += card
-                top = max(top, card)
-            sums[i], tops[i] = total & mask, top >> shift
-        for i in range(n):
-            ranks[i] = tables.best_of[sums[i]]
-        if tables.suited:
-            for i in range(n):
-                suits = 0
-                for j in range(5):
-                    suits += tables.suit_keys[full[places[5 * hand + j, i]]]
-                multiset = tables.multiset_of[sums[i]]
-                held = tables.rank_bits[multiset] & tables.suit_bits[suits]
-                ranks[i] = max(ranks[i], tables.held_rank[held])
-                events[hand, i] = tables.held_events[held]
-        for i in range(n):
-            tie = short_keys[np.uint32(ranks[i] > 0) * np.uint32(52) + tops[i]]
-            strengths[hand, i] = (np.uint16(ranks[i]) << 6) + tie
-
-
-@njit
-def _long_key(places, hand, i, full, card_keys, mode):
-    """The tie-break keys that look at all five cards (``hands.tie_key``)."""
-    a = np.int64(card_keys[full[places[5 * hand, i]]])
-    b = np.int64(card_keys[full[places[5 * hand + 1, i]]])
-    c = np.int64(card_keys[full[places[5 * hand + 2, i]]])
-    d = np.int64(card_keys[full[places[5 * hand + 3, i]]])
-    e = np.int64(card_keys[full[places[5 * hand + 4, i]]])
-    a, b = max(a, b), min(a, b)  # a network of nine exchanges sorts them, highest first
-    d, e = max(d, e), min(d, e)
-    c, e = max(c, e), min(c, e)
-    c, d = max(c, d), min(c, d)
-    b, e = max(b, e), min(b, e)
-    a, d = max(a, d), min(a, d)
-    a, c = max(a, c), min(a, c)
-    b, d = max(b, d), min(b, d)
-    b, c = max(b, c), min(b, c)
-    if mode == CARD_BY_CARD:
-        return (((a * 52 + b) * 52 + c) * 52 + d) * 52 + e
-    keys = (a // 4, b // 4, c // 4, d // 4, e // 4)
-    total, pairs, n_pairs, previous = np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
-    for j in range(5):
-        total = total * 13 + keys[j]
-        if j < 4 and keys[j + 1] == keys[j] and previous != keys[j]:
-            pairs = pairs * 14 + keys[j] + 1
-            n_pairs += 1
-        previous = keys[j]
-    return (n_pairs * 14**2 + (pairs * 14 if n_pairs == 1 else pairs)) * 13**5 + total
-
-
-@njit
-def _judge(places, n, full, tables, strengths, events, strides, cells):
-    """Cells (seats, BLOCK) in which seats end, as places in raveled (verdict, rank, rank, events).
-
-    A verdict is 0 for lose, 1 for an exact tie, 2 for win.
-    """
-    by_verdict, by_rank, by_other = strides
-    seats = cells.shape[0]
-    others = strengths[seats]
-    for seat in range(seats):
-        own, held, line = strengths[seat], events[seat], cells[seat]
-        for i in range(BLOCK):
-            mine, his = np.int64(own[i]), np.int64(others[i])
-            verdict = 1 + np.int64(mine > his) - np.int64(mine < his)
-            ranks = (mine >> 6) * by_rank + (his >> 6) * by_other
-            line[i] = verdict * by_verdict + ranks + held[i]
-        if max(tables.high_mode, tables.mode) < CARD_BY_CARD:
-            continue
-        for i in range(n):
-            mode = tables.mode if own[i] >= 64 else tables.high_mode
-            if own[i] == others[i] and mode in (CARD_BY_CARD, PAIRS_THEN_CARDS):
-                mine = _long_key(places, seat, i, full, tables.card_keys, mode)
-                his = _long_key(places, seats, i, full, tables.card_keys, mode)
-                line[i] += (np.int64(mine > his) - np.int64(mine < his)) * by_verdict
-
-
 # ---------------------------------------------------------------- rounds
 
 
 @njit(inline="always")
 def _cells(rows, rounds, shoe, tables, packed, strides, block):
-    """All stages of a block: cells (seats, BLOCK), as ``_judge`` says."""
+    """All stages of a block: cells (seats, BLOCK), as ``showdown.judge_block`` says."""
     plan, full, thresholds = shoe
     drawn, places, strengths, events, cells = block
     _deal(rows, rounds, plan, full.shape[0], thresholds, drawn, places)
-    _rank(places, rows.shape[0], full, packed, tables, strengths, events)
-    _judge(places, rows.shape[0], full, tables, strengths, events, strides, cells)
+    rank_block(places, rows.shape[0], full, packed, tables, strengths, events)
+    judge_block(places, rows.shape[0], full, tables, strengths, events, strides, cells)
 
 
 @njit(cache=True, nogil=True)

@@ -97,23 +97,20 @@ def round_gains(
 
     results: (n,), the place of each row's cell in ``result_law``, -1 where it is not known.
     """
-    n = len(plays)
-    rows = np.zeros((n, 3))
-    counts = np.zeros(n, dtype=np.bool_)
-    for code, rules in enumerate(sheets):
-        mine = np.flatnonzero((plays.rules == code) & (results >= 0))
-        units = _unit_excess(rules)
-        stakes = plays.stakes[mine, :3] / float(rules.base_unit_cents)
-        rows[mine, 0] = (stakes * units[results[mine]]).sum(axis=1)
-        rows[mine, 1] = stakes @ units.min(axis=0)
-        rows[mine, 2] = stakes @ units.max(axis=0)
-        counts[mine] = stakes.sum(axis=1) > 0
-    if not n:
-        return Gains(np.zeros(0), np.zeros(0), np.zeros(0), counts)
-    first = starts.rounds[:-1]
-    by_round = np.add.reduceat(rows, first, axis=0)
-    known: NDArray[np.bool_] = np.logical_or.reduceat(counts, first)
-    return Gains(by_round[:, 0], by_round[:, 1], by_round[:, 2], known)
+    from niulab.evaluation.detection.kernels import sum_gains
+
+    n_rounds = len(starts.rounds) - 1
+    sums, known = np.zeros((n_rounds, 3)), np.zeros(n_rounds, dtype=np.bool_)
+    units = [_unit_excess(rules) for rules in sheets]
+    if units:
+        first_cell = np.cumsum([0, *map(len, units[:-1])])
+        bounds = np.array([(cells.min(axis=0), cells.max(axis=0)) for cells in units])
+        base_units = np.array([float(rules.base_unit_cents) for rules in sheets])
+        sum_gains(
+            starts.rounds, plays.rules, plays.stakes, results, base_units, first_cell,
+            np.concatenate(units), bounds, sums, known,
+        )  # fmt: skip
+    return Gains(sums[:, 0], sums[:, 1], sums[:, 2], known)
 
 
 def fold_excess(states: ExcessStates, starts: RoundStarts, gains: Gains) -> ExcessStates:

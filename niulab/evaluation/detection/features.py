@@ -12,7 +12,7 @@ Cards at a place are uniform over the deck. A level of -1 is not recorded: its f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.engine.cards import HAND_SIZE, N_CARDS, RANKS
-from niulab.engine.ranking import ranker
+from niulab.engine.keysums import packed_keys, rank_tables
 from niulab.engine.rules import RuleSet
 from niulab.engine.settlement import Outcome
 from niulab.errors import ConfigError
@@ -37,6 +37,7 @@ __all__ = [
     "RESULT",
     "SLOTS",
     "ResultLaw",
+    "are_known",
     "award_law",
     "best_own_ranks",
     "card_law",
@@ -60,6 +61,9 @@ LOW_SLOTS = tuple(f"{whose} low {r}" for whose in ("own", "dealer") for r in ran
 RESULT, OWN_RANK, AWARD = "result", "own rank", "award"
 SLOTS = (*CARD_SLOTS, *LOW_SLOTS, RESULT, OWN_RANK, AWARD)
 """Columns of ``slot_levels``."""
+
+_MET_SLOTS = (RESULT, OWN_RANK, AWARD)
+_N_MET = len(_MET_SLOTS)
 
 _POSITIONS: tuple[Position, ...] = ("own", "dealer")
 
@@ -166,13 +170,19 @@ def rank_law(rules: RuleSet) -> Floats:
 
 
 def rank_values(rules: RuleSet, box: str) -> Floats:
-    """EV per unit of a box given the rank of the own hand, both hands set best, (n_ranks,)."""
-    law = joint_law(rules)
-    nets, counts = np.zeros(len(rules.ranks)), np.zeros(len(rules.ranks))
-    for cell, n in law.cells.items():
-        nets[cell.player_rank] += n * float(cell.unit(rules, box).net)
-        counts[cell.player_rank] += n
-    return nets / np.maximum(counts, 1)
+    """EV per unit of a box given the rank of the own hand, both set best, (n_ranks,); kept."""
+    key = rules.rules_hash, box
+    if key not in _RANK_VALUES:
+        law = joint_law(rules)
+        nets, counts = np.zeros(len(rules.ranks)), np.zeros(len(rules.ranks))
+        for cell, n in law.cells.items():
+            nets[cell.player_rank] += n * float(cell.unit(rules, box).net)
+            counts[cell.player_rank] += n
+        _RANK_VALUES[key] = nets / np.maximum(counts, 1)
+    return _RANK_VALUES[key]
+
+
+_RANK_VALUES: dict[tuple[str, str], Floats] = {}
 
 
 def award_law(rules: RuleSet) -> Floats:
@@ -188,19 +198,23 @@ def best_own_ranks(
     plays: Plays, sheets: Sequence[RuleSet], hands: NDArray[np.uint8]
 ) -> NDArray[np.int16]:
     """Rank of each row's hand (n, 5) set best, -1 where a card or the sheet is missing; (n,)."""
-    ranks = np.full(len(plays), -1, dtype=np.int16)
-    known = judged(plays) & (hands < NO_CARD).all(axis=1)
-    for code, rules in enumerate(sheets):
-        rows = known & (plays.rules == code)
-        if rows.any():
-            ranks[rows] = ranker(rules).best_ranks(np.sort(hands[rows], axis=1))
-    return ranks
+    levels = np.full((len(plays), _N_MET), -1, dtype=np.int16)
+    known = judged(plays) & are_known(hands)
+    for rules, rows in _rows_by_sheet(plays, sheets, known):
+        _meet(rules, rows, hands, None, levels)
+    return levels[:, 1]
 
 
 def judged(plays: Plays) -> NDArray[np.bool_]:
     """Rows that count: not void, no card twice, a sheet that is known; (n,)."""
     counts: NDArray[np.bool_] = (plays.flags & int(_LEFT_OUT)) == 0
     return counts
+
+
+def are_known(hands: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Whether all five cards of each hand (n, 5) are recorded, (n,); by columns, which are long."""
+    known: NDArray[np.bool_] = np.logical_and.reduce([column < NO_CARD for column in hands.T])
+    return known
 
 
 def result_cells(
@@ -210,22 +224,9 @@ def result_cells(
 
     Both hands are set best, whatever the players did.
     """
-    tables, known = ranker(rules), result_law(rules).cells
-    own, other = np.sort(cards, axis=1), np.sort(dealer_cards, axis=1)
-    ranks, dealer_ranks = tables.best_ranks(own), tables.best_ranks(other)
-    keys, dealer_keys = tables.tie_keys(own, ranks), tables.tie_keys(other, dealer_ranks)
-    ties = np.array([int(tie) for tie in tie_outcomes(rules)])[ranks]
-    won, lost = int(Outcome.WIN), int(Outcome.LOSE)
-    by_key = np.where(keys > dealer_keys, won, np.where(keys < dealer_keys, lost, ties))
-    outcomes = np.where(ranks > dealer_ranks, won, np.where(ranks < dealer_ranks, lost, by_key))
-    n = len(rules.ranks)
-    places = np.full(n * n * len(Outcome), -1, dtype=np.int16)
-    for place, cell in enumerate(known):
-        places[(cell.player_rank * n + cell.dealer_rank) * len(Outcome) + cell.outcome] = place
-    found: NDArray[np.int16] = places[
-        (ranks.astype(np.int64) * n + dealer_ranks) * len(Outcome) + outcomes
-    ]
-    return found
+    levels = np.empty((len(cards), _N_MET), dtype=np.int16)
+    _meet(rules, np.arange(len(cards)), cards, dealer_cards, levels)
+    return levels[:, 0]
 
 
 def slot_levels(
@@ -236,35 +237,67 @@ def slot_levels(
     slots: those that are asked for; others may stay -1. Rows that are void, hold a card twice or
     lie under an unknown sheet have no levels.
     """
-    n = len(plays)
-    levels = np.full((n, len(SLOTS)), -1, dtype=np.int16)
-    counts = judged(plays)
-    own, dealer = counts & _are_known(plays.cards), counts & _are_known(plays.dealer_cards)
-    is_ordered = (plays.flags & int(Flag.NO_ORDER)) == 0
-    for whose, hands, rows in ((0, plays.cards, own), (1, plays.dealer_cards, dealer)):
-        dealt = rows & is_ordered
-        first = whose * HAND_SIZE
-        levels[dealt, first : first + HAND_SIZE] = hands[dealt]
-        if not any(slot in slots for slot in LOW_SLOTS):
-            continue
-        ranks = hands[rows] // 4
-        for r in range(12):
-            levels[rows, N_PLACES + 12 * whose + r] = (ranks <= r).sum(axis=1)
-    result, award = SLOTS.index(RESULT), SLOTS.index(AWARD)
-    if OWN_RANK in slots:
-        levels[:, SLOTS.index(OWN_RANK)] = best_own_ranks(plays, sheets, plays.cards)
-    for code, rules in enumerate(sheets):
-        rows = own & (plays.rules == code)
-        if AWARD in slots and rules.events and rows.any():
-            hands = np.sort(plays.cards[rows], axis=1)
-            levels[rows, award] = ranker(rules).events(hands)
-        rows &= dealer
-        if RESULT in slots and rows.any():
-            levels[rows, result] = result_cells(rules, plays.cards[rows], plays.dealer_cards[rows])
+    from niulab.evaluation.detection.kernels import card_levels
+
+    levels = np.empty((len(plays), len(SLOTS)), dtype=np.int16)
+    is_known = np.empty(len(plays), dtype=np.bool_)
+    has_low = not set(slots).isdisjoint(LOW_SLOTS)
+    card_levels(
+        plays.cards, plays.dealer_cards, plays.flags, int(_LEFT_OUT), int(Flag.NO_ORDER), has_low,
+        levels, is_known,
+    )  # fmt: skip
+    if not set(slots).isdisjoint(_MET_SLOTS):
+        for rules, rows in _rows_by_sheet(plays, sheets, is_known):
+            _meet(rules, rows, plays.cards, plays.dealer_cards, levels[:, -_N_MET:])
     return levels
 
 
-def _are_known(hands: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Whether all five cards of each hand are recorded, (n,); by columns, which are long."""
-    known: NDArray[np.bool_] = np.logical_and.reduce([column < NO_CARD for column in hands.T])
-    return known
+def _rows_by_sheet(
+    plays: Plays, sheets: Sequence[RuleSet], is_known: NDArray[np.bool_]
+) -> Iterator[tuple[RuleSet, NDArray[np.int64]]]:
+    """Each sheet that is played and its rows among those that are known."""
+    for code, rules in enumerate(sheets):
+        rows = np.flatnonzero(is_known & (plays.rules == code))
+        if len(rows):
+            yield rules, rows
+
+
+def _meet(
+    rules: RuleSet,
+    rows: NDArray[np.int64],
+    hands: NDArray[np.uint8],
+    others: NDArray[np.uint8] | None,
+    levels: NDArray[np.int16],
+) -> None:
+    """Write the levels (n, 3) of ``_MET_SLOTS`` at ``rows``; no results without ``others``."""
+    from niulab.engine.showdown import meet_rows
+
+    tables, n = rank_tables(rules), len(rules.ranks)
+    if others is None:
+        others, places = hands, np.full(3 * n * n, -1, dtype=np.int16)
+    else:
+        places = _places_of(rules)
+    meet_rows(
+        rows, hands, others, np.arange(N_CARDS, dtype=np.uint8), tables, packed_keys(tables),
+        (n * n, n, 1), places, bool(rules.events), levels,
+    )  # fmt: skip
+
+
+_PLACES: dict[str, NDArray[np.int16]] = {}
+
+
+def _places_of(rules: RuleSet) -> NDArray[np.int16]:
+    """Place in ``result_law`` by verdict (lose, an exact tie, win), rank and dealer's rank; kept.
+
+    (3 * n_ranks**2,), -1 where there is no such cell.
+    """
+    if rules.rules_hash not in _PLACES:
+        n, ties = len(rules.ranks), tie_outcomes(rules)
+        places = np.full((3, n, n), -1, dtype=np.int16)
+        found = {cell: place for place, cell in enumerate(result_law(rules).cells)}
+        for verdict, rank, dealer_rank in np.ndindex(places.shape):
+            outcome = ties[rank] if verdict == Outcome.PUSH else Outcome(verdict)
+            cell = Cell(rank, dealer_rank, outcome)
+            places[verdict, rank, dealer_rank] = found.get(cell, -1)
+        _PLACES[rules.rules_hash] = places.ravel()
+    return _PLACES[rules.rules_hash]

@@ -108,8 +108,13 @@ def fold(
         given = np.ones((len(plays), n_given))
     if given.shape != (len(plays), n_given):
         raise ConfigError(f"given has shape ({len(plays)}, {n_given}), got {given.shape}")
-    starts = round_starts(plays)
     sheets = portfolio.sheets
+    if (last := int(plays.rules.max(initial=-1))) >= len(sheets):
+        raise ConfigError(
+            f"a portfolio of {len(sheets)} sheets cannot judge rows of sheet number {last + 1}: "
+            "make it of all sheets that the rows name"
+        )
+    starts = round_starts(plays)
     scores = score_bins(
         plays,
         starts,
@@ -120,7 +125,8 @@ def fold(
     levels = slot_levels(plays, sheets, portfolio.slots | {RESULT})
     weights = _seat_weights(plays, starts)
     after = states.copy()
-    mine = after.take(starts.codes)
+    is_everybody = len(starts.codes) == len(after)
+    mine = after if is_everybody else after.take(starts.codes)
     log_es = np.empty(len(starts.rounds) - 1)
     blocks, offsets, tables = portfolio.layout
     from niulab.evaluation.detection.kernels import fold_rounds
@@ -142,8 +148,9 @@ def fold(
     else:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(run, pieces))
-    for field in fields(PlayerStates):
-        getattr(after, field.name)[starts.codes] = getattr(mine, field.name)
+    if not is_everybody:
+        for field in fields(PlayerStates):
+            getattr(after, field.name)[starts.codes] = getattr(mine, field.name)
     after.statistics[starts.codes] = scores.statistics
     return Folded(after, starts, log_es, levels[:, SLOTS.index(RESULT)].copy())
 
@@ -181,11 +188,8 @@ def _waiting(states: PlayerStates) -> Floats:
 
 def _seat_weights(plays: Plays, starts: RoundStarts) -> Floats:
     """Each row's share of its player's stakes in the round, (n,); equal shares of nothing."""
-    n = len(plays)
-    if n == 0:
-        return np.empty(0)
-    lengths = np.diff(starts.rounds)
-    totals = np.einsum("nb->n", plays.stakes).astype(np.float64)
-    by_round = np.repeat(np.add.reduceat(totals, starts.rounds[:-1]), lengths)
-    equal = np.repeat(1.0 / lengths, lengths)
-    return np.where(by_round > 0, totals / np.maximum(by_round, 1.0), equal)
+    from niulab.evaluation.detection.kernels import seat_weights
+
+    weights = np.empty(len(plays))
+    seat_weights(starts.rounds, plays.stakes, weights)
+    return weights

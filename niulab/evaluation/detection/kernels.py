@@ -19,7 +19,18 @@ from math import log, sqrt
 import numpy as np
 from numba import njit
 
-__all__ = ["LOG_UNIT", "fold_gains", "fold_rounds", "keep_paths", "not_yet", "running_bins"]
+__all__ = [
+    "LOG_UNIT",
+    "card_levels",
+    "fold_gains",
+    "fold_rounds",
+    "keep_paths",
+    "not_yet",
+    "running_bins",
+    "seat_weights",
+    "stake_sums",
+    "sum_gains",
+]
 
 _UNIT = 1e100
 LOG_UNIT = log(_UNIT)
@@ -28,6 +39,7 @@ LOG_UNIT = log(_UNIT)
 _PRIOR_ROUNDS = 4.0
 _PRIOR_VARIANCE = 1e-3
 _LIMIT = 3.0
+_N_CARDS = 52
 
 
 @njit(cache=True, nogil=True)
@@ -56,6 +68,91 @@ def running_bins(players, sizes, shares, n_bins, statistics, bins):
                 statistics[player, 3 * score] = n + 1
                 statistics[player, 3 * score + 1] = mean
                 statistics[player, 3 * score + 2] += step * (x - mean)
+
+
+@njit(cache=True, nogil=True)
+def stake_sums(rounds, rules, stakes, tops, base_units, units, shares, is_top_staked):
+    """Sum stakes, int64 (n, 4), by round into base units (n_rounds,) and shares on the top box.
+
+    rounds: as of ``RoundStarts``. tops, base_units: by sheet, whose last one serves unknown rules.
+    """
+    for i in range(len(rounds) - 1):
+        total, on_top = np.int64(0), np.int64(0)
+        for row in range(rounds[i], rounds[i + 1]):
+            total += stakes[row, 0] + stakes[row, 1] + stakes[row, 2] + stakes[row, 3]
+            on_top += stakes[row, tops[rules[row]]]
+        units[i] = total / base_units[rules[rounds[i]]]
+        shares[i] = on_top / max(total, 1)
+        is_top_staked[i] = on_top > 0
+
+
+@njit(cache=True, nogil=True)
+def seat_weights(rounds, stakes, weights):
+    """Write each row's share of its round's stakes, (n,); equal shares of nothing."""
+    for i in range(len(rounds) - 1):
+        first, end = rounds[i], rounds[i + 1]
+        total = np.int64(0)
+        for row in range(first, end):
+            total += stakes[row, 0] + stakes[row, 1] + stakes[row, 2] + stakes[row, 3]
+        for row in range(first, end):
+            own = stakes[row, 0] + stakes[row, 1] + stakes[row, 2] + stakes[row, 3]
+            weights[row] = own / total if total > 0 else 1.0 / (end - first)
+
+
+@njit(cache=True, nogil=True)
+def sum_gains(rounds, rules, stakes, results, base_units, first_cell, units, bounds, sums, known):
+    """Sum excess, least and most of rows by round into ``sums`` (n_rounds, 3); see ``Gains``.
+
+    results: (n,), -1 for none. base_units, first_cell: by sheet. units: excess per unit by cell of
+    all sheets and column, (cells, 3). bounds: its least and most by sheet, (n_sheets, 2, 3).
+    """
+    for i in range(len(rounds) - 1):
+        sums[i, 0] = sums[i, 1] = sums[i, 2] = 0.0
+        known[i] = False
+        for row in range(rounds[i], rounds[i + 1]):
+            sheet = rules[row]
+            if sheet < 0 or results[row] < 0:
+                continue
+            cell = first_cell[sheet] + results[row]
+            a = stakes[row, 0] / base_units[sheet]
+            b = stakes[row, 1] / base_units[sheet]
+            c = stakes[row, 2] / base_units[sheet]
+            known[i] |= a + b + c > 0
+            sums[i, 0] += a * units[cell, 0] + b * units[cell, 1] + c * units[cell, 2]
+            for end in range(2):
+                u = bounds[sheet, end]
+                sums[i, 1 + end] += a * u[0] + b * u[1] + c * u[2]
+
+
+@njit(cache=True, nogil=True)
+def card_levels(cards, dealer_cards, flags, left_out, no_order, has_low, levels, is_known):
+    """Write the levels of the cards, -1 in the other slots, and which rows count and know the hand.
+
+    cards, dealer_cards: uint8 (n, 5). left_out, no_order: masks of ``flags``. has_low: whether the
+    slots of low cards are asked for. levels: int16 (n, slots), is_known: (n,).
+    """
+    for row in range(len(flags)):
+        line = levels[row]
+        line[:] = -1
+        is_known[row] = False
+        if flags[row] & left_out:
+            continue
+        for whose in range(2):
+            hand = cards[row] if whose == 0 else dealer_cards[row]
+            if max(hand[0], hand[1], hand[2], hand[3], hand[4]) >= _N_CARDS:
+                continue
+            if whose == 0:
+                is_known[row] = True
+            if not flags[row] & no_order:
+                for j in range(5):
+                    line[5 * whose + j] = hand[j]
+            if has_low:
+                first = 10 + 12 * whose
+                for r in range(12):
+                    line[first + r] = 0
+                for j in range(5):
+                    for r in range(hand[j] >> 2, 12):
+                        line[first + r] += 1
 
 
 @njit(cache=True, nogil=True)

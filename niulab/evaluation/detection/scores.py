@@ -87,25 +87,23 @@ def score_bins(
     base_units, top_boxes: (n_sheets,), cents and column by the code of a row's rules. Seats of one
     player in one round share the scores of their stakes together.
     """
-    from niulab.evaluation.detection.kernels import running_bins
+    from niulab.evaluation.detection.kernels import running_bins, stake_sums
 
     n = len(plays)
     bins = np.zeros((n, len(SCORES)), dtype=np.int16)
     after = statistics.copy()
     if n:
+        n_rounds = len(starts.rounds) - 1
+        units, shares = np.empty((2, n_rounds))
+        by_round = np.empty((n_rounds, 3), dtype=np.int16)
         # a sheet that is not known (-1) takes the last one's unit; its rows have no levels anyway
-        units, tops = base_units[plays.rules], top_boxes[plays.rules]
-        first = starts.rounds[:-1]
-        totals = np.add.reduceat(np.einsum("nb->n", plays.stakes), first)
-        on_top = plays.stakes[np.arange(n), tops]
-        top_totals = np.add.reduceat(on_top, first)
-        sizes = np.log1p(totals / units[first])
-        shares = top_totals / np.maximum(totals, 1)
-        by_round = np.empty((len(first), 2), dtype=np.int16)
-        running_bins(starts.players, sizes, shares, len(Z_GRID), after, by_round)
-        lengths = np.diff(starts.rounds)
-        bins[:, :2] = np.repeat(by_round, lengths, axis=0)
-        bins[:, 2] = np.repeat(top_totals > 0, lengths)
+        stake_sums(
+            starts.rounds, plays.rules, plays.stakes, top_boxes, base_units, units, shares,
+            by_round[:, 2],
+        )  # fmt: skip
+        running_bins(starts.players, np.log1p(units), shares, len(Z_GRID), after, by_round)
+        is_each_one = n_rounds == n
+        bins[:, :3] = by_round if is_each_one else by_round.repeat(np.diff(starts.rounds), axis=0)
         bins[:, 3] = 1 + _late_signs(plays)
         bins[:, 4] = 1 + np.sign(plays.late[:, 3])
     return Scores(bins, after)

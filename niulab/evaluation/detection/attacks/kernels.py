@@ -16,28 +16,28 @@ from math import comb
 import numpy as np
 from numba import njit
 
-__all__ = ["N_SPLITS", "SPLIT_OF", "split_factors"]
+__all__ = ["N_SPLITS", "split_factors"]
 
 N_SPLITS = comb(10, 5)
 """Ways to split ten cards into two hands."""
 
 _SUBSETS = np.array(list(combinations(range(10), 5)), dtype=np.int64)
 
-SPLIT_OF = np.full(1024, -1, dtype=np.int16)
+_SPLIT_OF = np.full(1024, -1, dtype=np.int16)
 """The number of a split by the bit mask of its five places among ten sorted cards."""
-SPLIT_OF[(1 << _SUBSETS).sum(axis=1)] = np.arange(N_SPLITS)
+_SPLIT_OF[(1 << _SUBSETS).sum(axis=1)] = np.arange(N_SPLITS)
 
 _NEIGHBORS = np.array(
     [
         [
-            SPLIT_OF[sum(1 << place for place in own) ^ (1 << a) ^ (1 << b)]
+            _SPLIT_OF[sum(1 << place for place in own) ^ (1 << a) ^ (1 << b)]
             for a in own
             for b in range(10)
             if b not in own
         ]
         for own in _SUBSETS.tolist()
     ],
-    dtype=np.int64,
+    dtype=np.uint8,
 )
 """The 25 splits that one exchanged card leads to, (252, 25)."""
 
@@ -45,19 +45,39 @@ _COLEX = np.array([[comb(rank + k, k + 1) for k in range(5)] for rank in range(1
 
 
 @njit(cache=True, nogil=True)
-def _rank_splits(ten, rank_of, ranks):
+def _merge(own, other, ten):
+    """Write the cards of two hands in ascending order; returns which split is the first hand."""
+    for j in range(10):
+        card = 2 * np.int64(own[j]) if j < 5 else 2 * np.int64(other[j - 5]) + 1
+        place = j
+        while place > 0 and ten[place - 1] > card:
+            ten[place] = ten[place - 1]
+            place -= 1
+        ten[place] = card
+    places = 0
+    for j in range(10):
+        places |= (1 - (ten[j] & 1)) << j
+        ten[j] >>= 1
+    return np.int64(_SPLIT_OF[places])
+
+
+@njit(cache=True, nogil=True)
+def _rank_splits(ten, rank_of, terms, ranks):
     """The best rank of every split of ten cards in ascending order, (252,), in place."""
+    for k in range(5):
+        for j in range(10):
+            terms[k, j] = _COLEX[ten[j] >> 2, k]
     split = 0
     for a in range(6):
-        one = _COLEX[ten[a] >> 2, 0]
+        one = terms[0, a]
         for b in range(a + 1, 7):
-            two = one + _COLEX[ten[b] >> 2, 1]
+            two = one + terms[1, b]
             for c in range(b + 1, 8):
-                three = two + _COLEX[ten[c] >> 2, 2]
+                three = two + terms[2, c]
                 for d in range(c + 1, 9):
-                    four = three + _COLEX[ten[d] >> 2, 3]
+                    four = three + terms[3, d]
                     for e in range(d + 1, 10):
-                        ranks[split] = rank_of[four + _COLEX[ten[e] >> 2, 4]]
+                        ranks[split] = rank_of[four + terms[4, e]]
                         split += 1
 
 
@@ -90,33 +110,36 @@ def _chance_after(worth, split):
 
 
 @njit(cache=True, nogil=True)
-def split_factors(tens, splits, rank_of, values, tilted, rates, factors):
+def split_factors(own, other, rank_of, heights, tilted, rates, factors):
     """Factors (n, 2, k) of the first and the second hand of pairs, written into ``factors``.
 
-    tens: uint8 (n, 10), card ids of both hands ascending; splits: (n,), which 252nd of them is the
-    first hand. rank_of: uint8 (6188,), best rank by multiset. values: (n_ranks,), what an exchange
-    of cards is for; tilted: (n_ranks, m), exponentials of tilted scores. rates: (r,), the chance of
-    an exchange. k = m + r: exponential over its mean, and 1 - rate + rate x chance of the split
-    after an exchange over its chance without.
+    own, other: uint8 (n, 5), card ids. rank_of: uint8 (6188,), best rank by multiset. heights:
+    uint8 (n_ranks,), the place of a rank by what an exchange of cards is for, from below; tilted:
+    (n_ranks, m), exponentials of tilted scores. rates: (r,), the chance of an exchange. k = m + r:
+    exponential over its mean, and 1 - rate + rate x chance of the split after an exchange over its
+    chance without.
     """
     n_ranks, m = tilted.shape
-    ranks = np.empty(N_SPLITS, dtype=np.uint8)
-    worth = np.empty(N_SPLITS)
-    counts = np.empty(n_ranks)
-    for i in range(len(tens)):
-        _rank_splits(tens[i], rank_of, ranks)
+    ten, terms = np.empty(10, dtype=np.int64), np.empty((5, 10), dtype=np.int64)
+    ranks, worth = np.empty(N_SPLITS, dtype=np.uint8), np.empty(N_SPLITS, dtype=np.uint8)
+    counts, totals = np.empty(n_ranks), np.empty(m)
+    for i in range(len(own)):
+        first = _merge(own[i], other[i], ten)
+        _rank_splits(ten, rank_of, terms, ranks)
         counts[:] = 0.0
         for split in range(N_SPLITS):
             counts[ranks[split]] += 1.0
-            worth[split] = values[ranks[split]]
+            worth[split] = heights[ranks[split]]
+        for c in range(m):
+            total = 0.0
+            for r in range(n_ranks):
+                total += counts[r] * tilted[r, c]
+            totals[c] = total
         for hand in range(2):
             # in lexicographic order the complement of the first split is the last
-            own = splits[i] if hand == 0 else N_SPLITS - 1 - splits[i]
+            split = first if hand == 0 else N_SPLITS - 1 - first
             for c in range(m):
-                total = 0.0
-                for r in range(n_ranks):
-                    total += counts[r] * tilted[r, c]
-                factors[i, hand, c] = N_SPLITS * tilted[ranks[own], c] / total
-            chance = _chance_after(worth, own)
+                factors[i, hand, c] = N_SPLITS * tilted[ranks[split], c] / totals[c]
+            chance = _chance_after(worth, split)
             for c in range(len(rates)):
                 factors[i, hand, m + c] = 1.0 - rates[c] + rates[c] * chance

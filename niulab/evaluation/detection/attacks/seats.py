@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.evaluation.playlog.plays import NO_CARD, Plays
+from niulab.evaluation.detection.features import are_known
+from niulab.evaluation.playlog.plays import Plays
 
 __all__ = ["TableRounds", "hands_on_table", "table_rounds"]
 
@@ -30,7 +32,8 @@ class TableRounds(NamedTuple):
 
 def table_rounds(plays: Plays) -> TableRounds:
     """Group rows by table and round, in seat order, whatever order they are in."""
-    rows = np.lexsort((plays.seat, plays.round, plays.table))
+    columns = plays.seat, plays.round, plays.table
+    rows = np.arange(len(plays)) if _are_sorted(columns) else np.lexsort(columns)
     if not len(rows):
         return TableRounds(rows, np.zeros(1, dtype=np.int64))
     table, number = plays.table[rows], plays.round[rows]
@@ -38,7 +41,15 @@ def table_rounds(plays: Plays) -> TableRounds:
     return TableRounds(rows, np.append(np.flatnonzero(is_first), len(rows)))
 
 
+def _are_sorted(columns: Sequence[NDArray[np.integer]]) -> bool:
+    """Whether rows already ascend by the last column, then the one before and so on."""
+    ascends: NDArray[np.bool_] | bool = True
+    for column in columns:
+        ascends = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & ascends)
+    return bool(np.all(ascends))
+
+
 def hands_on_table(plays: Plays) -> NDArray[np.uint8]:
     """The cards each seat showed, or those dealt where the log does not tell them apart; (n, 5)."""
-    is_shown = (plays.shown < NO_CARD).all(axis=1, keepdims=True)
-    return np.where(is_shown, plays.shown, plays.cards)
+    is_shown = are_known(plays.shown)
+    return np.where(is_shown[:, None], plays.shown, plays.cards) if is_shown.any() else plays.cards

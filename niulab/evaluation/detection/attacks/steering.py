@@ -23,6 +23,7 @@ from niulab.evaluation.detection.factors import (
     verify_means,
 )
 from niulab.evaluation.detection.features import (
+    are_known,
     best_own_ranks,
     card_law,
     card_values,
@@ -32,7 +33,7 @@ from niulab.evaluation.detection.features import (
     top_box,
 )
 from niulab.evaluation.detection.portfolio import Block, Component
-from niulab.evaluation.playlog.plays import NO_CARD, Flag, Plays, boxes_of
+from niulab.evaluation.playlog.plays import Flag, Plays, boxes_of
 
 __all__ = [
     "FIRST_PACKET",
@@ -103,7 +104,7 @@ def steering_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
         return factors
     rounds = table_rounds(plays)
     first = first_packets(plays, rounds)
-    known = judged(plays) & (plays.cards < NO_CARD).all(axis=1)
+    known = judged(plays) & are_known(plays.cards)
     ranks = best_own_ranks(plays, sheets, plays.cards)
     dealers = best_own_ranks(plays, sheets, plays.dealer_cards)
     for code, rules in enumerate(sheets):

@@ -13,20 +13,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.engine.cards import HAND_SIZE
 from niulab.engine.ranking import ranker
 from niulab.engine.rules import RuleSet
 from niulab.evaluation.detection.attacks.seats import TableRounds, hands_on_table, table_rounds
 from niulab.evaluation.detection.factors import standardized, tilt_table
 from niulab.evaluation.detection.features import (
     OWN_RANK,
+    are_known,
     judged,
     rank_law,
     rank_values,
     top_box,
 )
 from niulab.evaluation.detection.portfolio import Block, Component
-from niulab.evaluation.playlog.plays import NO_CARD, Plays, boxes_of
+from niulab.evaluation.playlog.plays import Plays, boxes_of
 
 __all__ = [
     "SPLIT",
@@ -80,7 +80,7 @@ def _values(rules: RuleSet) -> Floats:
 
 def neighbor_pairs(plays: Plays, rounds: TableRounds) -> NDArray[np.int64]:
     """Rows (n_pairs, 2) whose seats are next to each other, both hands known, each pair once."""
-    is_known = judged(plays) & (hands_on_table(plays) < NO_CARD).all(axis=1)
+    is_known = judged(plays) & are_known(hands_on_table(plays))
     at = np.flatnonzero(is_known[rounds.rows])
     rows, number = rounds.rows[at], rounds.rounds[at]
     is_pair = number[1:] == number[:-1]
@@ -92,9 +92,11 @@ def switching_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
 
     The mean over a row's neighbors: their pairs share the own hand, so products would not do.
     """
-    sums = np.zeros((len(plays), len(_THETAS) + len(_RATES)))
-    counts = np.zeros(len(plays))
+    n_columns = len(_THETAS) + len(_RATES)
     pairs = neighbor_pairs(plays, table_rounds(plays))
+    if not len(pairs):
+        return np.ones((len(plays), n_columns))
+    sums, counts = np.zeros((len(plays), n_columns)), np.zeros(len(plays))
     hands = hands_on_table(plays)
     for code, rules in enumerate(sheets):
         mine = pairs[plays.rules[pairs[:, 0]] == code]
@@ -108,17 +110,13 @@ def switching_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
 
 def pair_factors(rules: RuleSet, own: NDArray[np.uint8], other: NDArray[np.uint8]) -> Floats:
     """Factors (n, 2, k) of hands (n, 5) and their neighbors' (n, 5), given the ten cards."""
-    from niulab.evaluation.detection.attacks.kernels import SPLIT_OF, split_factors
+    from niulab.evaluation.detection.attacks.kernels import split_factors
 
-    both = np.concatenate([own, other], axis=1)
-    order = np.argsort(both, axis=1, kind="stable")
-    tens = np.take_along_axis(both, order, axis=1)
-    bits = np.left_shift(1, np.arange(2 * HAND_SIZE))
-    splits = SPLIT_OF[((order < HAND_SIZE) * bits).sum(axis=1)]
     values = _values(rules)
+    heights = np.unique(values, return_inverse=True)[1].astype(np.uint8)
     scores = standardized(values, rank_law(rules))
     tilted = np.exp(scores[:, None] * np.asarray(_THETAS))
     rank_of = ranker(rules).split_table.max(axis=1)
     factors = np.empty((len(own), 2, len(_THETAS) + len(_RATES)))
-    split_factors(tens, splits, rank_of, values, tilted, _RATES, factors)
+    split_factors(own, other, rank_of, heights, tilted, _RATES, factors)
     return factors
