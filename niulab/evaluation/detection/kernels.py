@@ -82,7 +82,7 @@ def stake_sums(rounds, rules, stakes, tops, base_units, units, shares, is_top_st
             total += stakes[row, 0] + stakes[row, 1] + stakes[row, 2] + stakes[row, 3]
             on_top += stakes[row, tops[rules[row]]]
         units[i] = total / base_units[rules[rounds[i]]]
-        shares[i] = on_top / max(total, 1)
+        shares[i] = on_top / total if total > 0 else 0.0
         is_top_staked[i] = on_top > 0
 
 
