@@ -78,7 +78,8 @@ def test_players_of_two_pieces_join(full, make_plays):
 
 
 def test_large_wealth_keeps_its_logarithm(sheet, make_plays):
-    portfolio = declared_portfolio(sheet, place=5, box="super")
+    sees_all = np.array([[1.0, 0.001]])
+    portfolio = declared_portfolio(sheet, place=5, box="super", rates=sees_all)
     plays = make_plays(1, 2_000, hole_carder(1.0), seed=2)
     folded = fold(portfolio, PlayerStates.fresh(1, portfolio), plays)
     assert folded.states.powers[0] >= 3
