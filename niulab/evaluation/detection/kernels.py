@@ -309,9 +309,9 @@ def fold_gains(
 def keep_paths(players, codes, before, log_es, paths, strides):
     """Keep every ``stride``-th log e-value of a player, the stride doubling when his row is full.
 
-    players, codes: as of ``RoundStarts``. before: (n_players,) rounds folded before these. paths:
-    (n_players, n_points) of all players, point j after round (j + 1) * stride, nan where there is
-    none yet; strides: (n_players,). Both go on in place.
+    players, codes: as of ``RoundStarts``. before: (n_players,) of all players, their rounds folded
+    before these. paths: (n_players, n_points) of all, point j after round (j + 1) * stride, nan
+    where there is none yet; strides: (n_players,). Both go on in place.
     """
     n_points = paths.shape[1]
     for place in range(len(codes)):

@@ -60,13 +60,14 @@ class Scores(NamedTuple):
 
 
 def round_starts(plays: Plays) -> RoundStarts:
-    """Group rows sorted by player, time and round."""
+    """Group rows sorted by player, time and round; a round is one of its table."""
     n = len(plays)
     if n == 0:
         empty = np.zeros(1, dtype=np.int64)
         return RoundStarts(empty, empty, np.empty(0, dtype=np.int32))
     is_player = np.r_[True, plays.player[1:] != plays.player[:-1]]
-    is_round = is_player | np.r_[True, plays.round[1:] != plays.round[:-1]]
+    is_other = (plays.round[1:] != plays.round[:-1]) | (plays.table[1:] != plays.table[:-1])
+    is_round = is_player | np.r_[True, is_other]
     rounds = np.flatnonzero(is_round)
     players = np.flatnonzero(is_player[rounds])
     return RoundStarts(

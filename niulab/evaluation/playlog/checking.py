@@ -38,7 +38,7 @@ from niulab.evaluation.playlog.text.fields import (
     read_times,
 )
 
-__all__ = ["read_plays", "sheets_of"]
+__all__ = ["looks_sorted", "read_plays", "sheets_of"]
 
 _MOST_SEAT = 126
 _FEWEST_SORTED = 20  # hands in a row that chance sorts once in 120 each
@@ -282,12 +282,8 @@ class _Checker:
         if self.options.in_deal_order is not None:
             return not self.options.in_deal_order
         for column in ("cards", "dealer_cards"):
-            hands = arrays[column]
-            hands = hands[(hands < NO_CARD).all(axis=1)].astype(np.int16)
-            if len(hands) < _FEWEST_SORTED:
-                continue
-            is_sorted = _all_sorted(hands) or _all_sorted(hands // 4)
-            if is_sorted and len(np.unique(hands, axis=0)) < _FEWEST_SORTED:
+            is_sorted = looks_sorted(arrays[column])
+            if is_sorted is None:
                 continue
             self.is_sorted = is_sorted
             if is_sorted:
@@ -308,6 +304,20 @@ class _Checker:
         for sentence, times in counts.items():
             if times:
                 rows.warn(sentence, times)
+
+
+def looks_sorted(hands: NDArray[np.uint8]) -> bool | None:
+    """Whether hands (n, 5) of card ids are all sorted, by card or by rank.
+
+    None where chance might have sorted them: fewer than 20 distinct hands.
+    """
+    known = hands[(hands < NO_CARD).all(axis=1)].astype(np.int16)
+    if len(known) < _FEWEST_SORTED:
+        return None
+    is_sorted = _all_sorted(known) or _all_sorted(known // 4)
+    if is_sorted and len(np.unique(known, axis=0)) < _FEWEST_SORTED:
+        return None
+    return is_sorted
 
 
 def _all_sorted(hands: NDArray[np.int16]) -> bool:

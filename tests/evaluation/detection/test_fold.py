@@ -1,5 +1,6 @@
 """The fold against a slow one, in pieces, on threads, and what it finds."""
 
+from dataclasses import replace
 from itertools import pairwise
 from math import log
 
@@ -145,3 +146,15 @@ def test_attribution_names_the_card_that_was_seen(full, make_plays):
 def test_alpha_is_checked(full, make_plays):
     with pytest.raises(ConfigError, match="alpha is above 0"):
         fold(full, PlayerStates.fresh(1, full), make_plays(1, 1, honest), alpha=1.0)
+
+
+def test_rounds_of_two_tables_with_one_id_are_two_rounds(full, make_plays):
+    plays = make_plays(1, 40, hole_carder(1.0), seed=2)
+    pairs = replace(plays, table=(np.arange(40) % 2).astype(np.int32), round=plays.round // 2)
+    pairs = replace(pairs, texts=replace(plays.texts, tables=("T1", "T2")))
+    apart = fold(full, PlayerStates.fresh(1, full), plays)
+    folded = fold(full, PlayerStates.fresh(1, full), pairs)
+    assert folded.states.n_rounds[0] == 40
+    assert np.array_equal(folded.log_es, apart.log_es)
+    seats = fold(full, PlayerStates.fresh(1, full), replace(pairs, table=plays.table))
+    assert seats.states.n_rounds[0] == 20  # at one table they are two seats of a round

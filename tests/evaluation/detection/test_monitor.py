@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -15,6 +16,7 @@ from logs_on_disk import on_tables, write_csv
 from niulab.errors import ConfigError, PlayLogError
 from niulab.evaluation.detection.fold import PlayerStates, fold
 from niulab.evaluation.detection.monitoring.monitor import monitor
+from niulab.evaluation.detection.monitoring.sources import is_ordered
 from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.playlog.plays import Plays
 from niulab.evaluation.playlog.store.folder import create_store, open_store
@@ -189,3 +191,17 @@ def test_a_round_cut_in_two_by_an_import_is_one_factor(floor, tmp_path):
     import_log([write_csv(both.take(last & (both.seat == 2)), tmp_path / "b.csv")], store)
     after = monitor(store, tmp_path / "state").people
     assert after.states.n_rounds.tolist() == before.states.n_rounds.tolist() == [60]
+
+
+def test_sorted_hands_in_many_small_imports_are_not_taken_for_the_order_dealt(floor, tmp_path):
+    sorted_hands = replace(
+        floor, cards=np.sort(floor.cards, axis=1), dealer_cards=np.sort(floor.dealer_cards, axis=1)
+    )
+    store = create_store(tmp_path / "log", buckets=3)
+    for place in range(10):  # 8 rows each: no import can tell
+        rows = sorted_hands.take(np.arange(8 * place, 8 * place + 8))
+        import_log([write_csv(rows, tmp_path / f"{place}.csv")], store)
+    assert not is_ordered(open_store(store.path))
+    as_dealt = create_store(tmp_path / "dealt", buckets=3)
+    import_log([write_csv(floor.take(np.arange(80)), tmp_path / "dealt.csv")], as_dealt)
+    assert is_ordered(open_store(as_dealt.path))

@@ -125,7 +125,7 @@ def fold_people(
     starts = folded.starts
     gains = round_gains(plays, starts, folded.results, portfolio.sheets)
     paths, strides = people.paths.copy(), people.strides.copy()
-    keep_paths(starts.players, starts.codes, before[starts.codes], folded.log_es, paths, strides)
+    keep_paths(starts.players, starts.codes, before, folded.log_es, paths, strides)
     last_rounds = people.last_rounds.copy()
     last_rounds[starts.codes] = rounds[starts.rounds[starts.players[1:] - 1]]
     return replace(

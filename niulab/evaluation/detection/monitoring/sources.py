@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from niulab.engine.cards import HAND_SIZE
 from niulab.engine.rules import RuleSet
 from niulab.errors import ConfigError, PlayLogError
 from niulab.evaluation.detection.features import verify_one_deck
-from niulab.evaluation.playlog.checking import sheets_of
+from niulab.evaluation.playlog.checking import looks_sorted, sheets_of
 from niulab.evaluation.playlog.chunk import ReadOptions
 from niulab.evaluation.playlog.plays import NO_CODE, Flag, Plays
 from niulab.evaluation.playlog.store.folder import Store
@@ -27,6 +29,8 @@ __all__ = [
     "version_of_store",
     "versions_after",
 ]
+
+_SAMPLE = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +122,27 @@ def fingerprint_of(store: Store, version: int) -> str:
 
 
 def is_ordered(store: Store) -> bool:
-    """Whether any row records its cards in the order dealt."""
+    """Whether rows record their cards in the order dealt.
+
+    Imports of a few hands each cannot tell; all hands of a store together may.
+    """
+    return all(_is_sorted(store, column) is False for column in ("cards", "dealer_cards"))
+
+
+def _is_sorted(store: Store, column: str) -> bool | None:
+    """Whether hands that are not known to be sorted are so all the same; None if there are none."""
+    hands, has_rows = np.empty((0, HAND_SIZE), dtype=np.uint8), False
     for path in store.files("plays"):
-        flags = pq.read_table(path, columns=["flags"], partitioning=None)["flags"].to_numpy()
-        if ((flags & int(Flag.NO_ORDER)) == 0).any():
-            return True
-    return False
+        for batch in pq.ParquetFile(path).iter_batches(_SAMPLE, columns=["flags", column]):
+            mine = (batch["flags"].to_numpy() & int(Flag.NO_ORDER)) == 0
+            has_rows |= bool(mine.any())
+            texts = [text for text in batch[column].filter(pa.array(mine)).to_pylist() if text]
+            more = np.frombuffer(b"".join(texts), dtype=np.uint8).reshape(-1, HAND_SIZE)
+            hands = np.unique(np.concatenate([hands, more]), axis=0)
+            told = looks_sorted(hands)
+            if told is not None:
+                return told
+    return False if has_rows else None
 
 
 def row_keys(plays: Plays, *, with_player: bool = True) -> NDArray[np.uint64]:
