@@ -113,6 +113,30 @@ def test_a_trajectory_ends_at_the_e_value_of_its_round(grown):
     assert found.people.paths[:, 59] == pytest.approx(now, rel=1e-12)
 
 
+def test_a_later_version_of_a_bucket_s_last_player_alone(floor, tmp_path):
+    names = floor.texts.players
+    rounds = (floor.time - floor.time.min()) // 60_000_000
+    store = create_store(tmp_path / "log", buckets=1)
+    import_log([write_csv(floor.take(rounds < 20), tmp_path / "all.csv")], store)
+    last = monitor(store, tmp_path / "state").people.names[-1]
+    rows = (rounds >= 20) & (floor.player == names.index(last))
+    import_log([write_csv(floor.take(rows), tmp_path / "last.csv")], store)
+    found = monitor(store, tmp_path / "state")
+    assert found.people.names[-1] == last
+    assert found.n_new == 40
+    assert found.people.states.n_rounds.tolist() == [20] * 11 + [60]
+    both = floor.take((rounds < 20) | rows).by_player()
+    given = given_factors(found.portfolio, both)
+    log_es = fold(
+        found.portfolio, PlayerStates.fresh(12, found.portfolio), both, given=given
+    ).log_es
+    players = both.player
+    for name, path in zip(found.people.names, found.people.paths, strict=True):
+        mine = log_es[players == names.index(name)]
+        assert path[: len(mine)] == pytest.approx(mine, rel=1e-12, abs=1e-12)
+        assert np.isnan(path[len(mine) :]).all()
+
+
 _KILLED = """
 import sys
 from pathlib import Path
