@@ -62,3 +62,28 @@ def test_names_become_pseudonyms_and_old_rounds_go(run_json, log, tmp_path):
 )
 def test_bad_words_are_refused(refused, log, tmp_path, words, message):
     assert message in refused("log", *(word.format(tmp=tmp_path, log=log) for word in words))
+
+
+@pytest.mark.parametrize(
+    "words", [("log", "import", "{log}", "--store"), ("detect", "{log}", "--state")]
+)
+def test_a_refused_log_leaves_no_new_folder(refused, tmp_path, words):
+    log = tmp_path / "bare.csv"
+    log.write_text("a,b\n1,2\n")
+    known = [word.format(log=log) for word in words]
+    assert "no header of a play log" in refused(*known, str(tmp_path / "new" / "plays"))
+    assert [path.name for path in tmp_path.iterdir()] == ["bare.csv"]
+    (tmp_path / "empty").mkdir()
+    refused(*known, str(tmp_path / "empty"))
+    assert not any((tmp_path / "empty").iterdir())
+
+
+def test_a_refused_log_leaves_a_store_as_it_was(refused, run_json, log, tmp_path):
+    store = tmp_path / "plays"
+    run_json("log", "import", str(log), "--store", str(store))
+    before = (store / "manifest.json").read_bytes()
+    bare = tmp_path / "bare.csv"
+    bare.write_text("a,b\n1,2\n")
+    refused("log", "import", str(bare), "--store", str(store))
+    assert (store / "manifest.json").read_bytes() == before
+    assert run_json("log", "stats", str(store))["n_plays"] == 120

@@ -119,7 +119,7 @@ def _kept(state: Path | None) -> Iterator[Path]:
 def _store(log: Path, folder: Path, sheet: RuleSet | None, progress: Report | None) -> Store:
     """The store in a folder, or a flat log imported into one beside the states."""
     from niulab.evaluation.playlog.chunk import ReadOptions
-    from niulab.evaluation.playlog.store.folder import create_store, open_store
+    from niulab.evaluation.playlog.store.folder import begin_store, open_store
     from niulab.evaluation.playlog.store.importing import import_log
 
     if not log.exists():
@@ -127,11 +127,10 @@ def _store(log: Path, folder: Path, sheet: RuleSet | None, progress: Report | No
     if log.is_dir():
         store = open_store(log)
     else:
-        folder.mkdir(parents=True, exist_ok=True)
-        store = create_store(folder / "log")
         declared = {sheet.name: sheet} if sheet else {}
         options = ReadOptions(rules=declared, default_rules=sheet)
-        import_log([log], store, options=options, progress=progress)
+        with begin_store(folder / "log") as store:
+            import_log([log], store, options=options, progress=progress)
     if not store.manifest.n_plays:
         raise ConfigError(f"no row of '{log}' could be kept: see niulab log check {log}")
     return store

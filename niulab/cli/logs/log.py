@@ -112,15 +112,14 @@ def import_files(
     After a kill the same command goes on where it stopped. Rows that cannot be
     are put aside, with line and reason; rows that came before count once.
     """
-    from niulab.evaluation.playlog.store.folder import create_store
+    from niulab.evaluation.playlog.store.folder import begin_store
     from niulab.evaluation.playlog.store.importing import import_log
 
     options = _options(
         rules, sheet, zone, separator, encoding, suits, ids_by, first_id, deal_order=deal_order
     )
     _verify_files(files)
-    opened = create_store(store, buckets=buckets)
-    with progress_bar() as report:
+    with begin_store(store, buckets=buckets) as opened, progress_bar() as report:
         done = import_log(
             files, opened, options=options, memory=memory, workers=workers, progress=report
         )
@@ -267,13 +266,13 @@ def pseudonymize_names(
 
     Who has the key can link names and hashes; keep it apart from the store.
     """
-    from niulab.evaluation.playlog.store.folder import create_store, open_store
+    from niulab.evaluation.playlog.store.folder import begin_store, open_store
     from niulab.evaluation.playlog.store.pseudonyms import pseudonymize, read_key
 
     key = read_key(key_file)
     opened = open_store(store)
-    target = create_store(out, buckets=opened.manifest.buckets)
-    done = pseudonymize(opened, target, key, memory=memory)
+    with begin_store(out, buckets=opened.manifest.buckets) as target:
+        done = pseudonymize(opened, target, key, memory=memory)
     if json:
         print_json(_import_dict(done))
     else:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from niulab.errors import PlayLogError
+from niulab.errors import NiuLabError, PlayLogError
 from niulab.evaluation.playlog.store.manifest import Manifest
 
-__all__ = ["DEFAULT_BUCKETS", "MOST_BUCKETS", "Store", "create_store", "open_store"]
+__all__ = [
+    "DEFAULT_BUCKETS",
+    "MOST_BUCKETS",
+    "Store",
+    "begin_store",
+    "create_store",
+    "open_store",
+]
 
 DEFAULT_BUCKETS = 64
 MOST_BUCKETS = 128
@@ -108,6 +116,38 @@ def create_store(path: Path | str, *, buckets: int | None = None) -> Store:
     store = Store(folder, Manifest(buckets=buckets or DEFAULT_BUCKETS))
     store.commit(store.manifest)
     return store
+
+
+@contextmanager
+def begin_store(path: Path | str, *, buckets: int | None = None) -> Iterator[Store]:
+    """The store of ``create_store``; a new one goes again if what it was made for is refused.
+
+    What a kill leaves stays, so that the same command can go on. Raises as ``create_store``.
+    """
+    folder = Path(path)
+    is_new = not (folder / _MANIFEST).is_file()
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    store = create_store(folder, buckets=buckets)
+    try:
+        yield store
+    except NiuLabError:
+        if is_new:
+            _take_back(store, made)
+        raise
+
+
+def _take_back(store: Store, made: Sequence[Path]) -> None:
+    """Delete a store without a version, and the folders made for it if nothing lies in them."""
+    with suppress(PlayLogError), store.writing():  # else it is another's by now
+        if store.manifest.version == 0:
+            for path in store.path.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+    for folder in made:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 @contextmanager
