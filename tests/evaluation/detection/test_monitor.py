@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from card_players import hole_carder, honest
 from logs_on_disk import on_tables, write_csv
+from made_logs import make_plays as make_shared
 
 from niulab.errors import ConfigError, PlayLogError
 from niulab.evaluation.detection.fold import PlayerStates, fold
+from niulab.evaluation.detection.monitoring.judging import judge_log
 from niulab.evaluation.detection.monitoring.monitor import monitor
 from niulab.evaluation.detection.monitoring.sources import is_ordered
 from niulab.evaluation.detection.watch import given_factors
@@ -215,6 +217,33 @@ def test_a_round_cut_in_two_by_an_import_is_one_factor(floor, tmp_path):
     import_log([write_csv(both.take(last & (both.seat == 2)), tmp_path / "b.csv")], store)
     after = monitor(store, tmp_path / "state").people
     assert after.states.n_rounds.tolist() == before.states.n_rounds.tolist() == [60]
+
+
+def judged_in(folder, parts):
+    """What is said after imports with a run after each."""
+    folder.mkdir()
+    store = create_store(folder / "log", buckets=2)
+    for place, part in enumerate(parts):
+        import_log([write_csv(part, folder / f"{place}.csv")], store)
+        judged = judge_log(monitor(store, folder / "state"))
+    return judged.as_dict()
+
+
+def test_seats_of_a_round_in_two_imports_show_its_cards_to_the_shuffle_once(tmp_path):
+    plays = make_shared(60)
+    plays = replace(plays, table=plays.round % 2, dealer=plays.round // 7 % 2)
+    whole = judged_in(tmp_path / "whole", [plays])
+    is_first = plays.round < 30
+    at_a_round = judged_in(tmp_path / "round", [plays.take(is_first), plays.take(~is_first)])
+    for key in ("players", "tables", "audit"):
+        assert json.dumps(at_a_round[key]) == json.dumps(whole[key])
+    is_first |= (plays.round == 30) & (plays.seat < 2)
+    inside = judged_in(tmp_path / "inside", [plays.take(is_first), plays.take(~is_first)])
+    rounds = {(one["by"], one["name"]): one["rounds"] for one in whole["tables"]}
+    assert {(one["by"], one["name"]): one["rounds"] for one in inside["tables"]} == rounds
+    cut = [is_first & ((plays.round < 30) | (plays.seat < 2)), plays.round > 30]
+    without = judged_in(tmp_path / "without", [plays.take(rows) for rows in cut])
+    assert json.dumps(inside["tables"]) == json.dumps(without["tables"])
 
 
 def test_sorted_hands_in_many_small_imports_are_not_taken_for_the_order_dealt(floor, tmp_path):

@@ -24,6 +24,7 @@ __all__ = [
     "Sheets",
     "fingerprint_of",
     "is_ordered",
+    "new_round_keys",
     "row_keys",
     "sheets_of_store",
     "version_of_store",
@@ -157,6 +158,26 @@ def row_keys(plays: Plays, *, with_player: bool = True) -> NDArray[np.uint64]:
         keys = _mixed(keys, _hashes(plays.texts.players, plays.player))
         keys = _mixed(keys, plays.seat.astype(np.uint64))
     return np.maximum(keys, np.uint64(1))
+
+
+def new_round_keys(store: Store) -> NDArray[np.uint64]:
+    """Keys of the rounds of which a store's files hold the first rows, sorted.
+
+    As ``row_keys`` without players. Of a version alone they are the rounds that no version before
+    it knows.
+    """
+    keys = [np.empty(0, dtype=np.uint64)]
+    for path in store.files("rounds"):
+        for batch in pq.ParquetFile(path).iter_batches(columns=["table", "round_id"]):
+            tables, rounds = (_text_hashes(batch[name]) for name in ("table", "round_id"))
+            keys.append(np.maximum(_mixed(tables, rounds), np.uint64(1)))
+    return np.unique(np.concatenate(keys))
+
+
+def _text_hashes(column: pa.Array) -> NDArray[np.uint64]:
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = coded.indices.fill_null(NO_CODE).to_numpy(zero_copy_only=False).astype(np.int32)
+    return _hashes(coded.dictionary.to_pylist(), codes)
 
 
 def _hashes(texts: Sequence[str], codes: NDArray[np.int32]) -> NDArray[np.uint64]:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet
 from niulab.errors import PlayLogError
-from niulab.evaluation.detection.monitoring.sources import Sheets, row_keys
+from niulab.evaluation.detection.monitoring.sources import Sheets, new_round_keys, row_keys
 from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.detection.tables.payments import mispays, short_covers
 from niulab.evaluation.detection.tables.settings import player_settings
@@ -59,11 +60,16 @@ class TableStates:
     flags: Counter[str] = field(default_factory=Counter)
     n_rows: int = 0
 
-    def add(self, plays: Plays, sheets: Sequence[RuleSet]) -> None:
-        """Whole rounds, with codes of tables that go on from ``tables``."""
+    def add(self, plays: Plays, sheets: Sequence[RuleSet], is_new: NDArray[np.bool_]) -> None:
+        """Whole rounds, with codes of tables that go on from ``tables``.
+
+        is_new: (n,), whether a row's round is met for the first time: an import may bring more
+        seats of a round, and a monitor that met its cards twice would find them repeated.
+        """
         self.tables = plays.texts.tables
+        first = plays if is_new.all() else plays.take(is_new)
         for key in KEYS:
-            self.monitors[key] = shuffle_monitors(plays, by=key, states=self.monitors[key])
+            self.monitors[key] = shuffle_monitors(first, by=key, states=self.monitors[key])
         paid = [asdict(one) | {"residual": one.residual} for one in mispays(plays, sheets)]
         for audit, found in (
             ("mispays", paid),
@@ -148,8 +154,9 @@ def fold_tables(
     Returns the files of factors by bucket of players; only factors other than one are kept.
     """
     files: dict[int, list[Path]] = {}
+    new = new_round_keys(store)
     for number, piece in enumerate(_pieces(store, sheets, states.tables)):
-        states.add(piece, portfolio.sheets)
+        states.add(piece, portfolio.sheets, np.isin(row_keys(piece, with_player=False), new))
         given = given_factors(portfolio, piece)
         rows = np.flatnonzero((given != 1).any(axis=1))
         if not len(rows):
