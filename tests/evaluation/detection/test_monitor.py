@@ -20,7 +20,7 @@ from niulab.evaluation.detection.monitoring.judging import judge_log
 from niulab.evaluation.detection.monitoring.monitor import monitor
 from niulab.evaluation.detection.monitoring.sources import is_ordered
 from niulab.evaluation.detection.watch import given_factors
-from niulab.evaluation.playlog.plays import Plays
+from niulab.evaluation.playlog.plays import NO_TIME, Plays
 from niulab.evaluation.playlog.store.folder import create_store, open_store
 from niulab.evaluation.playlog.store.importing import import_log
 
@@ -244,6 +244,15 @@ def test_seats_of_a_round_in_two_imports_show_its_cards_to_the_shuffle_once(tmp_
     cut = [is_first & ((plays.round < 30) | (plays.seat < 2)), plays.round > 30]
     without = judged_in(tmp_path / "without", [plays.take(rows) for rows in cut])
     assert json.dumps(inside["tables"]) == json.dumps(without["tables"])
+
+
+def test_rounds_without_a_time_are_folded_by_their_ids_wherever_they_stand(tmp_path):
+    plays = make_shared(40)
+    plays = replace(plays, time=np.full_like(plays.time, NO_TIME))
+    shuffled = plays.take(np.random.default_rng(1).permutation(len(plays)))
+    one, other = judged_in(tmp_path / "a", [plays]), judged_in(tmp_path / "b", [shuffled])
+    assert json.dumps(one["players"]) == json.dumps(other["players"])
+    assert one["data_quality"]["rounds_in_order_of_ids"] == 120
 
 
 def test_sorted_hands_in_many_small_imports_are_not_taken_for_the_order_dealt(floor, tmp_path):

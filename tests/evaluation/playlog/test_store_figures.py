@@ -5,6 +5,8 @@ import hmac
 import os
 import subprocess
 import sys
+from collections import Counter
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -14,6 +16,7 @@ from made_logs import SEATS, lines_of, make_plays, write_log
 from niulab.errors import PlayLogError
 from niulab.evaluation.playlog.chunk import ReadOptions
 from niulab.evaluation.playlog.flat import flat_lines
+from niulab.evaluation.playlog.plays import NO_TIME
 from niulab.evaluation.playlog.store.database import memory_bytes
 from niulab.evaluation.playlog.store.folder import create_store, open_store
 from niulab.evaluation.playlog.store.importing import import_log
@@ -53,7 +56,7 @@ def test_stats_add_up(store, plays):
     assert found.recorded["cards"] == found.recorded["time"] == 1.0
     assert found.recorded["bet_time"] == found.recorded["pair"] == 0.0
     assert found.rows_by_rules == {"single-double-super": 360}
-    assert (found.gaps, found.missing_rounds) == ([], 0)
+    assert (found.gaps, found.missing_rounds, found.n_tied_rounds) == ([], 0, 0)
 
 
 def test_missing_rounds_are_seen_in_their_numbers(tmp_path, plays):
@@ -65,6 +68,24 @@ def test_missing_rounds_are_seen_in_their_numbers(tmp_path, plays):
     found = store_stats(store)
     assert found.gaps == [Gap("T1", "R", 0, 119, 118, 2)]
     assert found.missing_rounds == 2
+
+
+def test_rounds_that_no_clock_orders_are_counted(tmp_path, plays):
+    time = plays.time.copy()
+    time[plays.round < 20] = NO_TIME
+    time[(plays.round >= 40) & (plays.round < 44)] = time[plays.round == 40][0]
+    stakes = np.where((plays.round == 41)[:, None], 0, plays.stakes)
+    some = replace(plays, time=time, stakes=stakes, nets=np.where(stakes > 0, plays.nets, 0))
+    together = Counter(zip(some.player.tolist(), time.tolist(), strict=True))
+    sat_by = Counter(
+        zip(some.player[some.round == 41].tolist(), time[some.round == 41].tolist(), strict=True)
+    )
+    tied = sum(n for n in (together - sat_by).values() if n > 1)
+    assert tied > 60
+    store = create_store(tmp_path / "tied", buckets=2)
+    import_log([write_log(tmp_path / "log.csv", lines_of(some))], store)
+    assert store_stats(store).n_plays == 360
+    assert store_stats(store).n_tied_rounds == tied
 
 
 def test_ids_that_run_over_all_tables_have_no_gaps(tmp_path, plays):

@@ -215,6 +215,7 @@ def _data_quality(monitored: Monitored) -> dict[str, Any]:
         "recorded": stats.recorded,
         "in_deal_order": monitored.ordered,
         "missing_rounds": stats.missing_rounds,
+        "rounds_in_order_of_ids": stats.n_tied_rounds,
         "gaps": [asdict(gap) for gap in stats.gaps[:_MOST_GAPS]],
         "rules": {rules.name: rules.rules_hash for rules in monitored.sheets.rules},
         "rules_left_out": dict(monitored.sheets.left_out),

@@ -52,8 +52,10 @@ class StoreStats:
     """Money is in cents by box; times are ISO-8601 (UTC), None where no row has one.
 
     rows_by_flag: rows with each flag. recorded: the share of rows that know a column.
-    n_late_stakes: rows whose stake changed after the close. gaps: where ids end in a number, the
-    first 1,000; missing_rounds: of all. Ids that are one sequence over all tables are counted so.
+    n_late_stakes: rows whose stake changed after the close. n_tied_rounds: players' rounds beside
+    another of theirs at the same time, or without one: no clock tells their order. gaps: where ids end
+    in a number, the first 1,000; missing_rounds: of all. Ids that are one sequence over all tables
+    are counted so.
     """
 
     version: int
@@ -69,6 +71,7 @@ class StoreStats:
     net_cents: dict[str, int]
     residual_cents: dict[str, int]
     n_late_stakes: int
+    n_tied_rounds: int
     rows_by_flag: dict[str, int]
     rows_by_rules: dict[str, int]
     recorded: dict[str, float]
@@ -97,6 +100,7 @@ def store_stats(store: Store, *, memory: str = DEFAULT_MEMORY) -> StoreStats:
             "SELECT coalesce(rules, ''), count(*) FROM plays GROUP BY 1 ORDER BY 1"
         ).fetchall()
         gaps, missing = _gaps(db)
+        tied = _one(db, _tied_rounds())
     n = row["n"]
     return StoreStats(
         version=manifest.version,
@@ -112,6 +116,7 @@ def store_stats(store: Store, *, memory: str = DEFAULT_MEMORY) -> StoreStats:
         net_cents={box: row[f"net_{box}"] for box in BOXES},
         residual_cents={box: row[f"residual_{box}"] for box in BOXES},
         n_late_stakes=row["n_late_stakes"],
+        n_tied_rounds=tied["n"],
         rows_by_flag={flag.name or "": row[f"flag_{flag.name}"] for flag in Flag},
         rows_by_rules=dict(rules),
         recorded={name: row[f"has_{name}"] / n if n else 0.0 for name in _RECORDED},
@@ -131,13 +136,24 @@ def _iso(micros: int | None) -> str | None:
     return f"{np.datetime_as_string(np.datetime64(micros, 'us'), unit='s')}Z"
 
 
+_STAKED = " + ".join(f'"{box}"' for box in BOXES)
+_CHANGED = " OR ".join(f"late_{box} <> 0" for box in BOXES)
+
+
+def _tied_rounds() -> str:
+    played = (
+        'SELECT DISTINCT player, time, hash("table", round_id) AS k FROM plays '
+        f"WHERE {_STAKED} > 0 OR {_CHANGED}"
+    )
+    together = f"SELECT count(*) AS n FROM ({played}) GROUP BY player, time"
+    return f"SELECT coalesce(sum(n), 0)::BIGINT AS n FROM ({together}) WHERE n > 1"
+
+
 def _figures() -> list[str]:
-    staked = " + ".join(f'"{box}"' for box in BOXES)
-    changed = " OR ".join(f"late_{box} <> 0" for box in BOXES)
     figures = [
         "count(*) AS n",
-        f"count(*) FILTER ({staked} > 0) AS n_staked",
-        f"count(*) FILTER ({changed}) AS n_late_stakes",
+        f"count(*) FILTER ({_STAKED} > 0) AS n_staked",
+        f"count(*) FILTER ({_CHANGED}) AS n_late_stakes",
         "epoch_us(min(time)) AS first_time",
         "epoch_us(max(time)) AS last_time",
     ]
