@@ -53,9 +53,9 @@ class StoreStats:
 
     rows_by_flag: rows with each flag. recorded: the share of rows that know a column.
     n_late_stakes: rows whose stake changed after the close. n_tied_rounds: players' rounds beside
-    another of theirs at the same time, or without one: no clock tells their order. gaps: where ids end
-    in a number, the first 1,000; missing_rounds: of all. Ids that are one sequence over all tables
-    are counted so.
+    another of theirs at the same time, or without one: no clock tells their order. gaps: where ids
+    end in a number, the first 1,000; missing_rounds: of all. Ids that are one sequence over all
+    tables are counted so.
     """
 
     version: int
