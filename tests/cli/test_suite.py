@@ -14,7 +14,7 @@ n_resamples = 50
 [[task]]
 name = "Session"
 id = "niulab/Session-v0"
-env = { n_rounds = 1 }
+env = { n_rounds = 1, target_cents = 2500 }
 [[learner]]
 label = "PPO"
 configs = { Session = "ppo_mlp_session" }

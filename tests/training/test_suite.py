@@ -88,7 +88,12 @@ def make_tree(small):
         },
         "task": [
             {"name": "Two", "id": "niulab/Session-v0", "env": {"n_rounds": 2}},
-            {"name": "One", "id": "niulab/Session-v0", "env": {"n_rounds": 1}, "steps": 128},
+            {
+                "name": "One",
+                "id": "niulab/Session-v0",
+                "env": {"n_rounds": 1, "target_cents": 2_500},
+                "steps": 128,
+            },
         ],
         "learner": [
             {"label": "PPO", "configs": {"Two": small, "One": small}},

@@ -11,7 +11,7 @@ from niulab.evaluation.edges.shoe import evaluate_shoe, shoe_bounds, shoes, why_
 from niulab.solvers.shoes.slips import shoe_slips
 
 SHOE = "niulab/Shoe-v0"
-FEW = {"n_rounds": 10_400}  # 400 shoes
+FEW = {"rounds": 10_400}  # 400 shoes
 EVEN, BONUS = -0.0226857188, -0.0708354427
 
 
