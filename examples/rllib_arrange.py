@@ -26,7 +26,7 @@ TASK = "niulab/Arrange-v0"
 
 def make_env(config: dict[str, Any]) -> gymnasium.Env:
     """The task with ``env_config`` as its keywords; the import registers it in every worker."""
-    import niulab  # noqa: F401
+    import niulab  # noqa: F401, registers the ids
 
     return gymnasium.make(TASK, **config)
 

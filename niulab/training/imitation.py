@@ -138,7 +138,7 @@ class OracleImitation(OnPolicyAlgorithm):
                 distribution: Any = self.policy.get_distribution(seen[rows]).distribution
                 loss = imitation_loss(distribution.logits, labels[rows])
                 self.policy.optimizer.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()  # type: ignore[no-untyped-call]  # torch
                 torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
                 self.policy.optimizer.step()
                 losses.append(loss.item())

@@ -171,7 +171,7 @@ def _network(data: Mapping[str, Any], file: Path) -> Network:
     more = dict(words.get("features_extractor_kwargs", {}))
     if algorithm == "qrdqn":
         more |= quantiles
-    return MlpNetwork(hidden=tuple(widths), activation=names[0], **more)  # type: ignore[arg-type]
+    return MlpNetwork(hidden=tuple(widths), activation=names[0], **more)  # type: ignore[arg-type]  # known names
 
 
 def _verify_spaces(data: Mapping[str, Any], settings: EnvSettings, task: str, file: Path) -> None:

@@ -39,7 +39,7 @@ def test_names_become_pseudonyms_and_old_rounds_go(run_json, log, tmp_path):
     store, out, key = (str(tmp_path / name) for name in ("plays", "anon", "key"))
     run_json("log", "import", str(log), "--store", store)
     (tmp_path / "key").write_text("0123456789abcdef")
-    os.chmod(key, 0o600)  # noqa: PTH101
+    os.chmod(key, 0o600)  # noqa: PTH101, as a user would
     assert run_json("log", "pseudonymize", store, out, "--key-file", key)["counts"]["kept"] == 120
     assert run_json("log", "show", out)[0]["player"].startswith("player-")
     assert run_json("log", "retain", store, "--from", "2026-01-01") == {"dropped": 120}

@@ -178,10 +178,9 @@ def shares_now(portfolio: Portfolio, states: PlayerStates) -> Floats:
 
 def _waiting(states: PlayerStates) -> Floats:
     """1 - A_t, the weight of turning later, in each player's units."""
-    from niulab.evaluation.detection.kernels import LOG_UNIT
+    from niulab.evaluation.detection.kernels import LOG_UNIT, not_yet
 
-    t = np.maximum(states.n_rounds, 1)
-    left = np.where(states.n_rounds > 0, 0.5 * log(10.0) / np.log(t + 9.0), 1.0)
+    left = np.array([not_yet(t) for t in states.n_rounds.tolist()], dtype=np.float64)
     waiting: Floats = left * np.exp(-LOG_UNIT * states.powers)
     return waiting
 

@@ -98,7 +98,7 @@ class Tracker:
         with writing(self._folder):
             writer: Any = self._writer.file_writer  # add_hparams would open a run of its own beside
             if not self._has_hparams:
-                for summary in hparams(settings, metrics):  # type: ignore[no-untyped-call]
+                for summary in hparams(settings, metrics):  # type: ignore[no-untyped-call]  # torch
                     writer.add_summary(summary)
             for key, value in metrics.items():
                 self._writer.add_scalar(key, value, config.total_steps)

@@ -354,7 +354,7 @@ def _fail_interrupted(study: optuna.Study) -> None:
 
     for frozen in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
         storage: Any = study._storage  # noqa: SLF001  ask() alone hands out trials that can be told
-        storage.set_trial_user_attr(frozen._trial_id, _INTERRUPTED, value=True)  # noqa: SLF001
+        storage.set_trial_user_attr(frozen._trial_id, _INTERRUPTED, value=True)  # noqa: SLF001  as above
         study.tell(frozen.number, state=TrialState.FAIL)
 
 
