@@ -31,7 +31,7 @@ __all__ = ["RunFolder", "default_folder", "package_versions", "run_identity"]
 
 _FORMAT = "niulab-run-v1"
 _UNFINISHED = ".manifest.json.new"
-_PACKAGES = ("niulab", "gymnasium", "numpy", "torch", "stable-baselines3", "sb3-contrib")
+_PACKAGES = ("gymnasium", "numpy", "torch", "stable-baselines3", "sb3-contrib")
 
 
 def default_folder(config: TrainConfig) -> Path:
@@ -40,12 +40,14 @@ def default_folder(config: TrainConfig) -> Path:
 
 
 def package_versions() -> dict[str, str]:
-    """Versions on which a run's figures depend."""
-    found = {"python": platform.python_version()}
+    """Versions on which a run's figures depend; "unknown" for a library without metadata."""
+    from niulab import __version__  # the package's root is only complete once it is imported
+
+    found = {"python": platform.python_version(), "niulab": __version__}
     for name in _PACKAGES:
         try:
             found[name] = version(name)
-        except PackageNotFoundError:  # run from a source tree that was never installed
+        except PackageNotFoundError:
             found[name] = "unknown"
     return found
 
