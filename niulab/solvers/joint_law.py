@@ -46,15 +46,21 @@ class Cell:
         )
 
     def unit(self, rules: RuleSet, box: str) -> UnitResult:
-        """One unit staked on a box, settled exactly in this cell."""
-        return unit_result(
-            rules,
-            box,
-            outcome=self.outcome,
-            player_rank=self.player_rank,
-            dealer_rank=self.dealer_rank,
-            events=self.events,
-        )
+        """One unit staked on a box, settled exactly in this cell; kept."""
+        kept = _UNITS.setdefault((rules.rules_hash, box), {})
+        if self not in kept:
+            kept[self] = unit_result(
+                rules,
+                box,
+                outcome=self.outcome,
+                player_rank=self.player_rank,
+                dealer_rank=self.dealer_rank,
+                events=self.events,
+            )
+        return kept[self]
+
+
+_UNITS: dict[tuple[str, str], dict[Cell, UnitResult]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +138,10 @@ def counted_law(rules: RuleSet, table: Matchups, ties: Sequence[Outcome]) -> Joi
         return {divmod(index, n_masks): n for index, n in enumerate(totals)}
 
     less, equal = by_class(table.less[:, 0]), by_class(table.equal[:, 0])
+    met = _grouped_counts(table, n_masks) if table.is_grouped else None
     for dealer in range(n_ranks):
-        for (player, events), n in by_class(table.counts[:, dealer]).items():
+        counts = by_class(table.counts[:, dealer]) if met is None else met[dealer]
+        for (player, events), n in counts.items():
             if player > dealer:
                 add(Cell(player, dealer, Outcome.WIN, events), n)
             elif player < dealer:
@@ -151,8 +159,34 @@ def counted_law(rules: RuleSet, table: Matchups, ties: Sequence[Outcome]) -> Joi
     )
 
 
+def _grouped_counts(table: Matchups, n_masks: int) -> list[dict[tuple[int, int], int]]:
+    """Deals by dealer's rank, and by the player's rank and event mask.
+
+    Hands of a class meet the same opponents, so their weights are added up first: a few thousand
+    classes in place of all hands.
+    """
+    keys = table.class_of.astype(np.int64) * n_masks + table.events
+    weights = np.array(
+        _weighted_counts(keys, table.weights, np.ones(1, dtype=np.int64), int(keys.max()) + 1),
+        dtype=np.int64,
+    )
+    held = np.flatnonzero(weights)
+    rank_of = np.zeros(len(table.class_counts), dtype=np.int64)
+    rank_of[table.class_of] = table.ranks
+    classes, masks = np.divmod(held, n_masks)
+    places = rank_of[classes] * n_masks + masks
+    found = [dict[tuple[int, int], int]() for _ in range(table.class_counts.shape[1])]
+    for place in np.unique(places).tolist():
+        mine = np.flatnonzero(places == place)
+        # Python's integers: a product may need more than 64 bits
+        totals = weights[held[mine]].astype(object) @ table.class_counts[classes[mine]]
+        for of_dealer, n in zip(found, totals.tolist(), strict=True):
+            of_dealer[divmod(place, n_masks)] = int(n)
+    return found
+
+
 def _weighted_counts(
-    classes: NDArray[np.int16],
+    classes: NDArray[np.integer],
     weights: NDArray[np.int64],
     counts: NDArray[np.signedinteger],
     n_classes: int,

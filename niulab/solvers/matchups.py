@@ -8,7 +8,7 @@ see ``store``) and is exact: integers, no sampling.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
 from typing import TypeAlias
@@ -115,15 +115,15 @@ class Matchups:
 _Counted: TypeAlias = tuple[
     NDArray[np.signedinteger], NDArray[np.signedinteger], NDArray[np.signedinteger]
 ]
-_CACHE: dict[tuple[str, tuple[int, ...]], Matchups] = {}
+_CACHE: dict[tuple[str, tuple[int, ...], tuple[str, ...]], Matchups] = {}
 _MAX_CACHED = 2  # a one-deck table takes 120 MB, and as much again once ``counts`` is asked for
 
 
 def matchups(rules: RuleSet, composition: Sequence[int] | None = None) -> Matchups:
     """The counts of a rule set, from the full shoe or a ``composition`` (copies of each card id).
 
-    Computed once per ranking and composition and kept for the last two. Raises RulesError if the
-    composition cannot deal two hands.
+    Computed once per ranking and composition and kept for the last two; sheets that differ in what
+    boxes pay on share their counts. Raises RulesError if the composition cannot deal two hands.
     """
     copies = tuple(rules.deck.composition if composition is None else composition)
     if len(copies) != 52 or min(copies) < 0 or sum(copies) < 2 * HAND_SIZE:
@@ -131,11 +131,16 @@ def matchups(rules: RuleSet, composition: Sequence[int] | None = None) -> Matchu
             f"a composition gives the copies of 52 card ids and at least ten cards, got {copies}"
         )
         raise RulesError(message)
-    key = (rules.ranking_hash, copies)
+    key = (rules.counting_hash, copies, rules.events)
     if key not in _CACHE:
+        same = next((table for known, table in _CACHE.items() if known[:2] == key[:2]), None)
         while len(_CACHE) >= _MAX_CACHED:
             _CACHE.pop(next(iter(_CACHE)))
-        _CACHE[key] = _compute(rules, copies)
+        _CACHE[key] = (
+            _compute(rules, copies)
+            if same is None
+            else replace(same, events=ranker(rules).events(same.hands))
+        )
     return _CACHE[key]
 
 

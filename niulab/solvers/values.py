@@ -168,9 +168,17 @@ def _n0(mean: Fraction, variance: Fraction) -> float:
 def _moments(
     results: Iterable[tuple[Fraction, Fraction, int]], n_deals: int
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Mean and variance of net, and mean of chips moved, of (net, moved, count)."""
-    first = second = moved = Fraction(0)
+    """Mean and variance of net, and mean of chips moved, of (net, moved, count).
+
+    Equal results are counted together first: adding integers costs far less than fractions do.
+    """
+    counts: dict[tuple[int, int, int, int], int] = {}
     for net, chips, n in results:
+        key = net.numerator, net.denominator, chips.numerator, chips.denominator
+        counts[key] = counts.get(key, 0) + n
+    first = second = moved = Fraction(0)
+    for (a, b, c, d), n in counts.items():
+        net, chips = Fraction(a, b), Fraction(c, d)
         first += net * n
         second += net * net * n
         moved += chips * n

@@ -326,9 +326,17 @@ class RuleSet(Frozen):
     @cached_property
     def ranking_hash(self) -> str:
         """16 hex digits of what decides ranks, ties, events and the full shoe, not of the odds."""
+        return _digest([*self._counted, self.events])
+
+    @cached_property
+    def counting_hash(self) -> str:
+        """16 hex digits of what decides ranks, ties and the full shoe, whatever boxes pay on."""
+        return _digest(self._counted)
+
+    @property
+    def _counted(self) -> list[Any]:
         keys = ("values", "base", "specials", "order")
-        shoe = [self.deck.decks, self.deck.removed_ranks]
-        return _digest([{key: self.tree[key] for key in keys}, shoe, self.events])
+        return [{key: self.tree[key] for key in keys}, [self.deck.decks, self.deck.removed_ranks]]
 
 
 def _digest(content: Any) -> str:

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import comb
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.engine.cards import N_CARDS
+from niulab.engine.cards import HAND_SIZE
 from niulab.engine.ranking import all_hands, hand_weights, ranker
 from niulab.engine.rules.model import RuleSet
 from niulab.engine.settlement import Outcome
@@ -184,25 +185,29 @@ def _bonus_mean(rules: RuleSet, box: str, ids: tuple[int, ...], position: Positi
 
 
 def _bonus_by_card(rules: RuleSet, box: str) -> tuple[list[Fraction], list[Fraction]]:
-    """By card id, in the own and in the dealer's hand: one pass over the player's hands for all.
+    """By card id, in the own and in the dealer's hand: one pass over the hands that earn an award.
 
     A hand shows a card in as many places as it holds it, and leaves a copy of it to the dealer in
-    as many ways as copies are left.
+    as many ways as copies are left. Hands without an award are all others.
     """
     copies, hands = rules.deck.composition, all_hands(multi=rules.deck.decks > 1)
-    weights, events = hand_weights(hands, copies), ranker(rules).events(hands)
-    masks = np.flatnonzero(np.bincount(events)).tolist()
+    events = ranker(rules).events(hands)
+    rows = np.flatnonzero(events)
+    hands, weights, events = hands[rows], hand_weights(hands[rows], copies), events[rows]
+    masks = [0, *np.flatnonzero(np.bincount(events)).tolist()]
     nets = [Cell(0, 0, Outcome.LOSE, mask).unit(rules, box).net for mask in masks]
-    own, dealer = [], []
-    for card in range(N_CARDS):
+    n, n_hands = sum(copies), comb(sum(copies), HAND_SIZE)
+    own, dealer = list[Fraction](), list[Fraction]()
+    for card, n_copies in enumerate(copies):
         held = (hands == card).sum(axis=1)
-        sides = []
-        for times in (weights * held, weights * (copies[card] - held)):
-            counts = np.bincount(events, weights=times)  # below 2**45: exact
-            total = sum(
-                (int(counts[m]) * net for m, net in zip(masks, nets, strict=True)), Fraction(0)
-            )
-            sides.append(total / max(int(counts.sum()), 1))
-        own.append(sides[0])
-        dealer.append(sides[1])
+        n_held = n_copies * comb(n - 1, HAND_SIZE - 1)
+        for side, times, in_all in (
+            (own, held, n_held),
+            (dealer, n_copies - held, n_copies * n_hands - n_held),
+        ):
+            counts = np.bincount(events, weights=weights * times, minlength=1)  # exact: < 2**45
+            met = [int(counts[mask]) for mask in masks[1:]]
+            met.insert(0, in_all - sum(met))
+            total = sum((m * net for m, net in zip(met, nets, strict=True)), Fraction(0))
+            side.append(total / max(in_all, 1))
     return own, dealer
