@@ -22,7 +22,7 @@ from niulab.errors import WagerError
 from niulab.evaluation.playlog.plays import BOXES, NO_CARD, NO_CODE, Flag, Plays, boxes_of
 from niulab.evaluation.playlog.rounds import distinct
 
-__all__ = ["replayed", "rules_give"]
+__all__ = ["replayed", "rules_give", "setting_costs"]
 
 _SPLIT_OF = np.full((6, 6), -1, dtype=np.int8)
 for _place, _pair in enumerate(SPLITS):
@@ -102,6 +102,25 @@ def rules_give(plays: Plays, rules: RuleSet) -> tuple[NDArray[np.int64], NDArray
             dealer_ranks[rows], events[rows],
         )  # fmt: skip
     return nets, flags
+
+
+def setting_costs(plays: Plays, sheets: Sequence[RuleSet]) -> NDArray[np.int64]:
+    """Cents (n,) that the rules give a best hand more than the hand as set; 0 on rows without
+    ``Flag.MIS_SET``, or without their sheet.
+
+    Exact, with cover, caps and rounding; what was paid in fact plays no part. A sheet that counts
+    every hand at its best makes no setting cost anything.
+    """
+    costs = np.zeros(len(plays), dtype=np.int64)
+    is_wrong = (plays.flags & int(Flag.MIS_SET)) != 0
+    for code, rules in enumerate(sheets):
+        rows = np.flatnonzero(is_wrong & (plays.rules == code))
+        if rules.arrangement != "as_set" or not len(rows):
+            continue
+        as_set = plays.take(rows)
+        best = replace(as_set, pair=np.full_like(as_set.pair, NO_CARD))
+        costs[rows] = (rules_give(best, rules)[0] - rules_give(as_set, rules)[0]).sum(axis=1)
+    return costs
 
 
 def _paid_on(plays: Plays) -> NDArray[np.uint8]:

@@ -5,11 +5,14 @@ from math import log
 
 import numpy as np
 import pytest
+from play_logs import played
 from table_players import seated
 
 from niulab.engine.cards import card_text
+from niulab.engine.hands import best_arrangement
+from niulab.engine.round import compare, event_mask
 from niulab.engine.rules import load_rules
-from niulab.engine.settlement import Outcome
+from niulab.engine.settlement import Outcome, settle_box
 from niulab.errors import ConfigError
 from niulab.evaluation.detection.features import SLOTS, result_law, slot_levels
 from niulab.evaluation.detection.tables.gaps import round_gaps
@@ -18,7 +21,9 @@ from niulab.evaluation.detection.tables.rates import rate_factors, rate_log_e
 from niulab.evaluation.detection.tables.settings import helpful_errors, player_settings
 from niulab.evaluation.detection.tables.shown import other_cards
 from niulab.evaluation.detection.tables.voids import loss_factors, player_voids
-from niulab.evaluation.playlog.plays import Flag, Plays, Vocabularies
+from niulab.evaluation.playlog.plays import Flag, Plays, Vocabularies, boxes_of
+from niulab.evaluation.playlog.replay import replayed, setting_costs
+from niulab.evaluation.playlog.rounds import flag_rounds
 
 
 def zeros(n, width=4):
@@ -122,6 +127,7 @@ def test_errors_that_help_one_player_are_found(sheet):
     (found,) = helpful_errors(mis_set_table(sheet, [1], 0.06), bound=0.01)
     assert (found.dealer, found.player, found.rounds) == ("d0", "p1", 400)
     assert found.errors == found.helpful > 10
+    assert found.gain_cents == 195 * found.helpful
     assert found.is_alarm(1e-3)
     honest = helpful_errors(mis_set_table(sheet, [0, 1, 2], 0.01), bound=0.02)
     assert not any(one.is_alarm(0.05) for one in honest)
@@ -134,11 +140,54 @@ def test_the_skill_log_counts_hands_with_a_recorded_setting(sheet):
     flags = np.zeros(6, dtype=np.int64)
     flags[[0, 2]] = int(Flag.MIS_SET)
     flags[5] = int(Flag.MIS_SET)  # no pair: not counted
-    found = player_settings(seated(sheet, 1, 2, 3, pair=pairs, flags=flags))
+    found = player_settings(seated(sheet, 1, 2, 3, pair=pairs, flags=flags), [sheet])
     assert [(one.player, one.hands, one.mis_set, one.rate) for one in found] == [
         ("p0", 2, 2, 1.0),
         ("p1", 2, 0, 0.0),
     ]
+
+
+def paid_by_hand(plays, row, rules, arrangement):
+    """Net cents by box of a row set so, settled with the readable evaluator."""
+    hand = [int(card) for card in plays.cards[row]]
+    dealer = best_arrangement([int(card) for card in plays.dealer_cards[row]], rules)
+    outcome = compare(arrangement, dealer, rules)
+    return sum(
+        settle_box(
+            rules, box, int(plays.stakes[row, column]), outcome=outcome,
+            player_rank=arrangement.rank_index, dealer_rank=dealer.rank_index,
+            events=event_mask(hand, rules),
+        ).net_cents
+        for column, box in enumerate(boxes_of(rules))
+        if box is not None and plays.stakes[row, column]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["single-double-super", "ngau-ngau-hong-kong"])
+def test_a_hand_set_wrong_costs_what_its_best_setting_would_have_paid_more(name):
+    rules = load_rules(name)
+    plays = played(150, sheets=(name,), seed=11, players=3)
+    plays = replayed(flag_rounds(plays, [rules]), [rules])
+    wrong = np.flatnonzero(plays.flags & int(Flag.MIS_SET))
+    costs = np.zeros(len(plays), dtype=np.int64)
+    for row in wrong:
+        best = best_arrangement([int(card) for card in plays.cards[row]], rules)
+        costs[row] = paid_by_hand(plays, row, rules, best) - plays.nets[row].sum()
+    assert (costs > 0).any()
+    assert setting_costs(plays, [rules]).tolist() == costs.tolist()
+    found = player_settings(plays, [rules])
+    assert [one.cost_cents for one in found] == [
+        int(costs[plays.player == code].sum()) for code in range(3)
+    ]
+
+
+def test_where_hands_count_at_their_best_a_wrong_setting_costs_nothing(sheet):
+    best = load_rules("single-double-super").model_copy(update={"arrangement": "automatic"})
+    plays = played(60, seed=12)
+    plays = replayed(plays, [best])
+    assert (plays.flags & int(Flag.MIS_SET)).any()
+    assert not setting_costs(plays, [best]).any()
+    assert setting_costs(replayed(plays, [sheet]), [sheet]).any()
 
 
 # ---------------------------------------------------------------- rounds called off

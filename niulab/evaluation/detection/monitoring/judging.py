@@ -176,10 +176,11 @@ def _tables(monitored: Monitored, verdicts: Sequence[Verdict]) -> Iterator[dict[
 def _audit(monitored: Monitored) -> dict[str, list[dict[str, Any]]]:
     tables = monitored.tables
     mis_sets = [
-        {"by": "player", "player": name, "hands": hands, "mis_set": wrong, "rate": wrong / hands}
-        for name, (hands, wrong) in sorted(tables.settings.items())
+        {"by": "player", "player": name, "hands": hands, "mis_set": wrong, "rate": wrong / hands,
+         "cost_cents": cents}
+        for name, (hands, wrong, cents) in sorted(tables.settings.items())
         if wrong
-    ]
+    ]  # fmt: skip
     voids: list[dict[str, Any]] = []
     if tables.flags["VOID"] or tables.flags["DEALER_MIS_SET"]:
         for bucket in scan_buckets(monitored.store):

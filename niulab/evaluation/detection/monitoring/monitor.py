@@ -39,7 +39,7 @@ __all__ = ["Monitored", "StateManifest", "monitor"]
 Progress = Callable[[str, int, int], None]
 
 _MANIFEST = "manifest.json"
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,8 +46,8 @@ class TableStates:
     """What is kept beside the players: monitors by key and name, findings and counts.
 
     tables: names by the codes that monitors remember. findings: of each audit, the first
-    10,000; n_findings: how many there are. settings: by player, hands and hands set wrong. flags:
-    rows by flag. n_rows: rows read.
+    10,000; n_findings: how many there are. settings: by player, hands, hands set wrong and their
+    cost in cents. flags: rows by flag. n_rows: rows read.
     """
 
     monitors: dict[str, dict[str, ShuffleState]] = field(
@@ -79,9 +79,10 @@ class TableStates:
             kept = self.findings.setdefault(audit, [])
             kept += found[: max(_MOST_FINDINGS - len(kept), 0)]
             self.n_findings[audit] += len(found)
-        for one in player_settings(plays):
-            hands, wrong = self.settings.get(one.player, (0, 0))
-            self.settings[one.player] = [hands + one.hands, wrong + one.mis_set]
+        for one in player_settings(plays, sheets):
+            before = self.settings.get(one.player, [0, 0, 0])
+            more = one.hands, one.mis_set, one.cost_cents
+            self.settings[one.player] = [a + b for a, b in zip(before, more, strict=True)]
         for flag in Flag:
             self.flags[flag.name or ""] += int(((plays.flags & int(flag)) != 0).sum())
         self.n_rows += len(plays)
