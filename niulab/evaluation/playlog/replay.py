@@ -22,7 +22,7 @@ from niulab.errors import WagerError
 from niulab.evaluation.playlog.plays import BOXES, NO_CARD, NO_CODE, Flag, Plays, boxes_of
 from niulab.evaluation.playlog.rounds import distinct
 
-__all__ = ["replayed", "rules_give", "setting_costs"]
+__all__ = ["replayed", "rules_give", "setting_costs", "would_be_nets"]
 
 _SPLIT_OF = np.full((6, 6), -1, dtype=np.int8)
 for _place, _pair in enumerate(SPLITS):
@@ -121,6 +121,27 @@ def setting_costs(plays: Plays, sheets: Sequence[RuleSet]) -> NDArray[np.int64]:
         best = replace(as_set, pair=np.full_like(as_set.pair, NO_CARD))
         costs[rows] = (rules_give(best, rules)[0] - rules_give(as_set, rules)[0]).sum(axis=1)
     return costs
+
+
+def would_be_nets(
+    plays: Plays, sheets: Sequence[RuleSet]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Net cents by BOXES (n, 4) that the rules give for the cards recorded, void or not, and
+    whether cards and sheet tell, (n,); 0 where they do not.
+    """
+    nets = np.zeros((len(plays), len(BOXES)), dtype=np.int64)
+    known = (plays.flags & int(Flag.CARD_TWICE | Flag.UNKNOWN_RULES)) == 0
+    known &= (_paid_on(plays) < NO_CARD).all(axis=1) & (plays.dealer_cards < NO_CARD).all(axis=1)
+    known &= plays.rules != NO_CODE
+    for code, rules in enumerate(sheets):
+        rows = np.flatnonzero(known & (plays.rules == code))
+        if not len(rows):
+            continue
+        given, flags = rules_give(plays.take(rows), rules)
+        is_told = (flags & int(Flag.FOREIGN_PAIR)) == 0
+        nets[rows[is_told]] = given[is_told]
+        known[rows[~is_told]] = False
+    return nets, known
 
 
 def _paid_on(plays: Plays) -> NDArray[np.uint8]:

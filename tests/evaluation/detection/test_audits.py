@@ -20,7 +20,7 @@ from niulab.evaluation.detection.tables.payments import mispays, short_covers
 from niulab.evaluation.detection.tables.rates import rate_factors, rate_log_e
 from niulab.evaluation.detection.tables.settings import helpful_errors, player_settings
 from niulab.evaluation.detection.tables.shown import other_cards
-from niulab.evaluation.detection.tables.voids import loss_factors, player_voids
+from niulab.evaluation.detection.tables.voids import loss_factors, player_voids, void_seats
 from niulab.evaluation.playlog.plays import Flag, Plays, Vocabularies, boxes_of
 from niulab.evaluation.playlog.replay import replayed, setting_costs
 from niulab.evaluation.playlog.rounds import flag_rounds
@@ -223,6 +223,37 @@ def test_rare_blind_voids_are_no_alarm(sheet):
     (found,) = player_voids(plays, [sheet], bound=0.01)
     assert max(found.log_e_rate, found.log_e_losses) < log(20)
     assert found.would_lose < found.voids
+
+
+def test_a_round_called_off_says_what_it_would_have_paid():
+    """Rounds paid by the engine, then called off: what it paid is what they would have paid."""
+    sheets = ("single-double-super", "even-double-super-bonus")
+    paid = played(80, sheets=sheets, seed=13, players=4)
+    rules = [load_rules(name) for name in sheets]
+    is_void = paid.round % 3 == 0
+    cards = paid.cards.copy()
+    hidden = np.flatnonzero(is_void)[:2]
+    cards[hidden] = 52  # called off before these two were exposed
+    plays = replace(
+        paid, cards=cards, nets=np.where(is_void[:, None], 0, paid.nets),
+        void=np.where(is_void, 0, -1).astype(np.int32), texts=replace(paid.texts, voids=("foul",)),
+        flags=np.where(is_void, int(Flag.VOID), 0).astype(np.uint16),
+    )  # fmt: skip
+    would_be = paid.nets.sum(axis=1)
+    would_be[hidden] = 0
+    seats = void_seats(plays, rules)
+    rows = np.flatnonzero(is_void)
+    assert [one.would_be_cents for one in seats[:2]] == [None, None]
+    assert [one.would_be_cents for one in seats[2:]] == would_be[rows[2:]].tolist()
+    assert [one.stake_cents for one in seats] == paid.stakes[rows].sum(axis=1).tolist()
+    assert {one.reason for one in seats} == {"foul"}
+    found = player_voids(plays, rules, bound=0.01)
+    assert {one.player: one.would_be_cents for one in found} == {
+        name: int(would_be[is_void & (paid.player == code)].sum())
+        for code, name in enumerate(paid.texts.players)
+    }
+    assert any(would_be[rows] < 0)
+    assert any(would_be[rows] > 0)
 
 
 # ---------------------------------------------------------------- gaps

@@ -199,6 +199,7 @@ def _audit(monitored: Monitored) -> dict[str, list[dict[str, Any]]]:
         "short_covers": tables.findings.get("short_covers", []),
         "other_cards": tables.findings.get("other_cards", []),
         "voids": sorted(voids, key=lambda one: str(one["player"])),
+        "void_seats": tables.findings.get("void_seats", []),
     }
 
 

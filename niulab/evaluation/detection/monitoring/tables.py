@@ -25,6 +25,7 @@ from niulab.evaluation.detection.tables.shuffles import (
     held_alarms,
     shuffle_monitors,
 )
+from niulab.evaluation.detection.tables.voids import void_seats
 from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.playlog.plays import Flag, Plays
 from niulab.evaluation.playlog.store.folder import Store
@@ -75,6 +76,7 @@ class TableStates:
             ("mispays", paid),
             ("short_covers", [asdict(one) for one in short_covers(plays, sheets)]),
             ("other_cards", [asdict(one) for one in other_cards(plays)]),
+            ("void_seats", [asdict(one) for one in void_seats(plays, sheets)]),
         ):
             kept = self.findings.setdefault(audit, [])
             kept += found[: max(_MOST_FINDINGS - len(kept), 0)]

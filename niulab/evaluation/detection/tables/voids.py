@@ -18,9 +18,11 @@ from niulab.engine.rules import RuleSet
 from niulab.engine.settlement import Outcome
 from niulab.evaluation.detection.features import result_cells, result_law
 from niulab.evaluation.detection.tables.rates import rate_log_e
+from niulab.evaluation.detection.tables.texts import text_of
 from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, Flag, Plays
+from niulab.evaluation.playlog.replay import would_be_nets
 
-__all__ = ["Voids", "loss_factors", "player_voids"]
+__all__ = ["VoidSeat", "Voids", "loss_factors", "player_voids", "void_seats"]
 
 _SURE = np.array([0.3, 0.9])
 """How often a round is called off because it would be lost."""
@@ -32,6 +34,9 @@ Floats = NDArray[np.float64]
 class Voids:
     """A player's rounds, how many were called off, how many of these with both hands exposed, and
     how many of these he would have lost; largest log e-values along each.
+
+    would_be_cents: what all his seats of rounds called off would have won or lost, as far as their
+    cards tell.
     """
 
     player: str
@@ -39,8 +44,45 @@ class Voids:
     voids: int
     exposed: int
     would_lose: int
+    would_be_cents: int
     log_e_rate: float
     log_e_losses: float
+
+
+@dataclass(frozen=True)
+class VoidSeat:
+    """A seat of a round called off, and why; cents staked, and what the round would have paid him:
+    net, None where the cards do not tell.
+    """
+
+    round: str
+    table: str
+    dealer: str
+    seat: int
+    player: str
+    reason: str
+    stake_cents: int
+    would_be_cents: int | None
+
+
+def void_seats(plays: Plays, sheets: Sequence[RuleSet]) -> list[VoidSeat]:
+    """Every staked seat of a round called off, in the order of the rows."""
+    rows = plays.take(((plays.flags & int(Flag.VOID)) != 0) & plays.is_staked)
+    nets, known = would_be_nets(rows, sheets)
+    stakes = (rows.stakes + rows.late).sum(axis=1)
+    return [
+        VoidSeat(
+            round=text_of(rows.texts.rounds, rows.round[row]),
+            table=text_of(rows.texts.tables, rows.table[row]),
+            dealer=text_of(rows.texts.dealers, rows.dealer[row]),
+            seat=int(rows.seat[row]),
+            player=text_of(rows.texts.players, rows.player[row]),
+            reason=text_of(rows.texts.voids, rows.void[row]),
+            stake_cents=int(stakes[row]),
+            would_be_cents=int(nets[row].sum()) if known[row] else None,
+        )
+        for row in range(len(rows))
+    ]
 
 
 def loss_factors(rules: RuleSet) -> Floats:
@@ -60,6 +102,8 @@ def player_voids(plays: Plays, sheets: Sequence[RuleSet], *, bound: float) -> li
     rows = plays.take(plays.player != NO_CODE).by_player()
     is_void = (rows.flags & int(Flag.VOID)) != 0
     steps = _loss_steps(rows, sheets, is_void)
+    would_be = np.zeros(len(rows), dtype=np.int64)
+    would_be[is_void] = would_be_nets(rows.take(is_void), sheets)[0].sum(axis=1)
     found = []
     codes = np.unique(rows.player[is_void]).astype(np.int64)
     edges = np.searchsorted(rows.player, np.stack([codes, codes + 1]))
@@ -80,6 +124,7 @@ def player_voids(plays: Plays, sheets: Sequence[RuleSet], *, bound: float) -> li
                 voids=int(is_void[first].sum()),
                 exposed=len(tested),
                 would_lose=int((steps[tested, 0] > 0).sum()),
+                would_be_cents=int(would_be[mine].sum()),
                 log_e_rate=rate_log_e(is_void[first], bound),
                 log_e_losses=float(max(mixed)),
             )
