@@ -21,6 +21,7 @@ from niulab.evaluation.detection.monitoring.monitor import Monitored
 from niulab.evaluation.detection.monitoring.people import People
 from niulab.evaluation.detection.monitoring.tables import held_back
 from niulab.evaluation.detection.tables.settings import helpful_errors
+from niulab.evaluation.detection.tables.twice import held_twice
 from niulab.evaluation.detection.tables.voids import player_voids
 from niulab.evaluation.detection.verdict import Verdict, e_value_of, judge, verify_levels
 from niulab.evaluation.playlog.plays import Plays
@@ -32,6 +33,7 @@ __all__ = ["Judged", "judge_log", "read_groups"]
 
 _MOST_WRONG_SETTINGS = 0.02
 _MOST_VOIDS = 0.01
+_MOST_DOUBLED = 0.01
 _MOST_GAPS = 20
 
 
@@ -193,11 +195,16 @@ def _audit(monitored: Monitored) -> dict[str, list[dict[str, Any]]]:
                 asdict(one)
                 for one in player_voids(plays, monitored.sheets.rules, bound=_MOST_VOIDS)
             ]
+    doubled = held_twice(
+        tables.card_rounds, tables.doubled, tables.doubled_cards, bound=_MOST_DOUBLED
+    )
     return {
         "mispays": tables.findings.get("mispays", []),
         "mis_sets": mis_sets,
         "short_covers": tables.findings.get("short_covers", []),
         "other_cards": tables.findings.get("other_cards", []),
+        "cards_twice": tables.findings.get("cards_twice", []),
+        "held_twice": [{**asdict(one), "alarm": one.is_alarm(monitored.alpha)} for one in doubled],
         "voids": sorted(voids, key=lambda one: str(one["player"])),
         "void_seats": tables.findings.get("void_seats", []),
     }
@@ -240,5 +247,12 @@ def _warnings(monitored: Monitored, missing: int) -> Iterator[str]:
         )
     if flags.get("LATE_ROW", 0):
         yield f"{flags['LATE_ROW']:,} rows came after later rounds and count for money alone"
+    if flags.get("CARD_TWICE", 0):
+        yield (
+            f"{flags['CARD_TWICE']:,} rows are of rounds that show a card twice, or two hands for "
+            "one: under one full deck that has probability 0, so it was recorded wrongly or a card "
+            "came from elsewhere; no e-value of stakes counts them, and the audit lists who held "
+            "the cards"
+        )
     for name, reason in monitored.sheets.left_out.items():
         yield f"rounds under '{name}' are left out: it {reason}"

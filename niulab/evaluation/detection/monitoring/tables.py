@@ -25,6 +25,12 @@ from niulab.evaluation.detection.tables.shuffles import (
     held_alarms,
     shuffle_monitors,
 )
+from niulab.evaluation.detection.tables.twice import (
+    DoubledCard,
+    cards_twice,
+    count_held,
+    rounds_with_cards,
+)
 from niulab.evaluation.detection.tables.voids import void_seats
 from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.playlog.plays import Flag, Plays
@@ -48,7 +54,8 @@ class TableStates:
 
     tables: names by the codes that monitors remember. findings: of each audit, the first
     10,000; n_findings: how many there are. settings: by player, hands, hands set wrong and their
-    cost in cents. flags: rows by flag. n_rows: rows read.
+    cost in cents. flags: rows by flag. n_rows: rows read. card_rounds, doubled, doubled_cards: by
+    player, rounds with his cards, those with a card that another hand held too, and which.
     """
 
     monitors: dict[str, dict[str, ShuffleState]] = field(
@@ -60,6 +67,9 @@ class TableStates:
     settings: dict[str, list[int]] = field(default_factory=dict)
     flags: Counter[str] = field(default_factory=Counter)
     n_rows: int = 0
+    card_rounds: Counter[str] = field(default_factory=Counter)
+    doubled: Counter[str] = field(default_factory=Counter)
+    doubled_cards: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, plays: Plays, sheets: Sequence[RuleSet], is_new: NDArray[np.bool_]) -> None:
         """Whole rounds, with codes of tables that go on from ``tables``.
@@ -71,11 +81,14 @@ class TableStates:
         first = plays if is_new.all() else plays.take(is_new)
         for key in KEYS:
             self.monitors[key] = shuffle_monitors(first, by=key, states=self.monitors[key])
+        twice = cards_twice(plays)
+        self._add_held(plays, twice)
         paid = [asdict(one) | {"residual": one.residual} for one in mispays(plays, sheets)]
         for audit, found in (
             ("mispays", paid),
             ("short_covers", [asdict(one) for one in short_covers(plays, sheets)]),
             ("other_cards", [asdict(one) for one in other_cards(plays)]),
+            ("cards_twice", [asdict(one) for one in twice]),
             ("void_seats", [asdict(one) for one in void_seats(plays, sheets)]),
         ):
             kept = self.findings.setdefault(audit, [])
@@ -88,6 +101,13 @@ class TableStates:
         for flag in Flag:
             self.flags[flag.name or ""] += int(((plays.flags & int(flag)) != 0).sum())
         self.n_rows += len(plays)
+
+    def _add_held(self, plays: Plays, twice: Sequence[DoubledCard]) -> None:
+        self.card_rounds.update(rounds_with_cards(plays))
+        rounds, cards = count_held(twice)
+        self.doubled.update(rounds)
+        for player, held in cards.items():
+            self.doubled_cards.setdefault(player, Counter()).update(held)
 
     def as_bytes(self) -> tuple[bytes, bytes]:
         """Arrays and JSON, the contents of two files."""
@@ -109,6 +129,9 @@ class TableStates:
             "settings": self.settings,
             "flags": self.flags,
             "n_rows": self.n_rows,
+            "card_rounds": self.card_rounds,
+            "doubled": self.doubled,
+            "doubled_cards": self.doubled_cards,
         }
         stream = io.BytesIO()
         np.savez(stream, **arrays)
@@ -126,6 +149,11 @@ class TableStates:
                 settings=content["settings"],
                 flags=Counter(content["flags"]),
                 n_rows=content["n_rows"],
+                card_rounds=Counter(content["card_rounds"]),
+                doubled=Counter(content["doubled"]),
+                doubled_cards={
+                    name: Counter(held) for name, held in content["doubled_cards"].items()
+                },
             )
             with np.load(arrays_path, allow_pickle=False) as arrays:
                 for label, (name, *numbers) in content["monitors"].items():
