@@ -110,7 +110,8 @@ def _body(judged: Judged, command: Sequence[str]) -> Iterator[str]:
     yield "<h2>Tables, dealers, shufflers</h2>"
     yield (
         "<p>The same question without stakes: is the shuffle uniform? While it is not, alarms of "
-        "players there wait.</p>"
+        "players there wait. The monitor knows one full deck dealt in a recorded order; rounds it "
+        "leaves out are counted with the reason, and where it is off nothing is known.</p>"
     )
     yield html_table(_table_cells(judged.tables))
     yield "<h2>Audit</h2>"
@@ -204,11 +205,13 @@ def _floor_cells(verdicts: Sequence[Verdict]) -> tuple[list[str], list[list[str]
 
 
 def _table_cells(tables: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    header = ["", "name", "rounds", "log10 E", "alarm", "holds"]
+    header = ["", "name", "monitor", "rounds", "log10 E", "alarm", "left out", "holds"]
     rows = [
         [
-            str(one["by"]), str(one["name"]), f"{one['rounds']:,}",
-            f"{one['log_e'] / log(10):.2f}", "yes" if one["alarm"] else "",
+            str(one["by"]), str(one["name"]), str(one["monitor"]), f"{one['rounds']:,}",
+            "" if one["log_e"] is None else f"{one['log_e'] / log(10):.2f}",
+            "yes" if one["alarm"] else "",
+            "; ".join(f"{n:,}: {reason}" for reason, n in one["left_out"].items()),
             ", ".join(one["holds"]),
         ]
         for one in tables

@@ -107,7 +107,10 @@ def judge_log(monitored: Monitored, *, fdr: float = 0.05, groups: Sequence[Group
     log_es = log_e_values(monitored.portfolio, people.states)
     is_out = (people.states.alarms > 0) | e_bh(log_es, fdr)
     named = [people.names[place] for place in np.flatnonzero(is_out).tolist()]
-    held = held_back(monitored.tables, monitored.store, monitored.sheets, named, alpha=alpha)
+    held = held_back(
+        monitored.tables, monitored.store, monitored.sheets, named, alpha=alpha,
+        ordered=monitored.ordered,
+    )  # fmt: skip
     verdicts = judge(
         monitored.portfolio, people.states, people.names, excess_interval(people.excess),
         people.nets, alpha=alpha, fdr=fdr, held=held,
@@ -160,17 +163,21 @@ def _group_verdicts(monitored: Monitored, groups: Sequence[Group], fdr: float) -
 
 
 def _tables(monitored: Monitored, verdicts: Sequence[Verdict]) -> Iterator[dict[str, Any]]:
-    bar = -log(monitored.alpha)
-    for key, by_name in monitored.tables.monitors.items():
-        for name, state in sorted(by_name.items()):
+    bar, tables = -log(monitored.alpha), monitored.tables
+    for key, by_name in tables.monitors.items():
+        left_out = tables.unmonitored[key]
+        for name in sorted({*by_name, *left_out}):
+            state = by_name.get(name)
             yield {
                 "by": key,
                 "name": name,
-                "rounds": state.n_rounds,
-                "e_value": e_value_of(state.log_e),
-                "log_e": state.log_e,
-                "alarm": state.peak >= bar,
-                "explanations": state.shares,
+                "monitor": "off" if state is None else "on",
+                "rounds": state.n_rounds if state else 0,
+                "e_value": e_value_of(state.log_e) if state else None,
+                "log_e": state.log_e if state else None,
+                "alarm": state is not None and state.peak >= bar,
+                "explanations": state.shares if state else {},
+                "left_out": dict(left_out.get(name, {})),
                 "holds": [v.player for v in verdicts if f"of {key} {name} is not" in v.held],
             }
 

@@ -159,7 +159,7 @@ def monitor(
                 path.mkdir()
                 given[version] = fold_tables(
                     tables, version_of_store(store, version), sheets, portfolio, path,
-                    buckets=store.manifest.buckets,
+                    buckets=store.manifest.buckets, ordered=ordered,
                 )  # fmt: skip
             tasks = _tasks(store, folder, manifest, versions, given, sheets, alpha)
             n_new = _run(tasks, engine, workers, address, say)

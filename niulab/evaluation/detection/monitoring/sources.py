@@ -46,6 +46,17 @@ class Sheets:
     places: NDArray[np.int32]
     left_out: Mapping[str, str]
 
+    def why_unmonitored(self, plays: Plays) -> tuple[NDArray[np.int64], list[str]]:
+        """Why shuffles of the store's rows cannot be looked at: places (n,) in a list of reasons,
+        -1 where they can.
+        """
+        names = plays.texts.rules
+        reasons = [f"the sheet '{name}' {self.left_out.get(name, '')}" for name in names]
+        reasons += ["no sheet is named", "cards are not recorded in the order dealt"]
+        why = np.where((plays.flags & int(Flag.NO_ORDER)) != 0, len(names) + 1, -1)
+        is_out = self.places[plays.rules] == NO_CODE
+        return np.where(is_out, plays.rules % (len(names) + 1), why).astype(np.int64), reasons
+
     def recode(self, plays: Plays) -> Plays:
         """Rows of the store with codes of ``rules``."""
         return replace(

@@ -24,6 +24,7 @@ from niulab.evaluation.detection.tables.shuffles import (
     ShuffleState,
     held_alarms,
     shuffle_monitors,
+    unmonitored,
 )
 from niulab.evaluation.detection.tables.twice import (
     DoubledCard,
@@ -56,6 +57,7 @@ class TableStates:
     10,000; n_findings: how many there are. settings: by player, hands, hands set wrong and their
     cost in cents. flags: rows by flag. n_rows: rows read. card_rounds, doubled, doubled_cards: by
     player, rounds with his cards, those with a card that another hand held too, and which.
+    unmonitored: by key and name, rounds that monitors left out, by reason.
     """
 
     monitors: dict[str, dict[str, ShuffleState]] = field(
@@ -70,6 +72,9 @@ class TableStates:
     card_rounds: Counter[str] = field(default_factory=Counter)
     doubled: Counter[str] = field(default_factory=Counter)
     doubled_cards: dict[str, Counter[str]] = field(default_factory=dict)
+    unmonitored: dict[str, dict[str, Counter[str]]] = field(
+        default_factory=lambda: {key: {} for key in KEYS}
+    )
 
     def add(self, plays: Plays, sheets: Sequence[RuleSet], is_new: NDArray[np.bool_]) -> None:
         """Whole rounds, with codes of tables that go on from ``tables``.
@@ -102,6 +107,14 @@ class TableStates:
             self.flags[flag.name or ""] += int(((plays.flags & int(flag)) != 0).sum())
         self.n_rows += len(plays)
 
+    def add_unmonitored(
+        self, plays: Plays, why: NDArray[np.integer], reasons: Sequence[str]
+    ) -> None:
+        """Whole rounds, and why monitors leave them out (see ``unmonitored``)."""
+        for key in KEYS:
+            for name, counts in unmonitored(plays, why, reasons, by=key).items():
+                self.unmonitored[key].setdefault(name, Counter()).update(counts)
+
     def _add_held(self, plays: Plays, twice: Sequence[DoubledCard]) -> None:
         self.card_rounds.update(rounds_with_cards(plays))
         rounds, cards = count_held(twice)
@@ -132,6 +145,7 @@ class TableStates:
             "card_rounds": self.card_rounds,
             "doubled": self.doubled,
             "doubled_cards": self.doubled_cards,
+            "unmonitored": self.unmonitored,
         }
         stream = io.BytesIO()
         np.savez(stream, **arrays)
@@ -153,6 +167,10 @@ class TableStates:
                 doubled=Counter(content["doubled"]),
                 doubled_cards={
                     name: Counter(held) for name, held in content["doubled_cards"].items()
+                },
+                unmonitored={
+                    key: {name: Counter(counts) for name, counts in by_name.items()}
+                    for key, by_name in content["unmonitored"].items()
                 },
             )
             with np.load(arrays_path, allow_pickle=False) as arrays:
@@ -179,15 +197,21 @@ def fold_tables(
     folder: Path,
     *,
     buckets: int,
+    ordered: bool,
 ) -> dict[int, list[Path]]:
     """Fold the rounds of a store into ``states``; factors that need every seat go into a folder.
 
+    ordered: whether the store's cards are in the order dealt, where their rows do not deny it.
     Returns the files of factors by bucket of players; only factors other than one are kept.
     """
     files: dict[int, list[Path]] = {}
     new = new_round_keys(store)
-    for number, piece in enumerate(_pieces(store, sheets, states.tables)):
-        states.add(piece, portfolio.sheets, np.isin(row_keys(piece, with_player=False), new))
+    for number, (piece, why, reasons) in enumerate(
+        _pieces(store, sheets, states.tables, ordered=ordered)
+    ):
+        is_new = np.isin(row_keys(piece, with_player=False), new)
+        states.add(piece, portfolio.sheets, is_new)
+        states.add_unmonitored(piece.take(is_new), why[is_new], reasons)
         given = given_factors(portfolio, piece)
         rows = np.flatnonzero((given != 1).any(axis=1))
         if not len(rows):
@@ -203,19 +227,37 @@ def fold_tables(
     return files
 
 
-def _pieces(store: Store, sheets: Sheets, tables: Sequence[str]) -> Iterator[Plays]:
-    """Rounds of a store with codes of sheets that are judged, and of tables that go on."""
+_Piece = tuple[Plays, NDArray[np.int64], Sequence[str]]
+
+
+def _pieces(
+    store: Store, sheets: Sheets, tables: Sequence[str], *, ordered: bool
+) -> Iterator[_Piece]:
+    """Rounds of a store with codes of sheets that are judged, and of tables that go on; which of
+    them no shuffle monitor can look at, and why (see ``Sheets.why_unmonitored``).
+
+    ordered: False for a store whose cards are sorted, though its imports were too small to tell.
+    """
     known = Lexicon()["tables"]
     known.codes(tables)
     for piece in scan_rounds(store):
+        if not ordered:
+            piece = replace(piece, flags=piece.flags | np.uint16(Flag.NO_ORDER))  # noqa: PLW2901
         codes = np.append(known.codes(piece.texts.tables), np.int32(-1))
         plays = sheets.recode(piece)
         texts = replace(plays.texts, tables=known.texts)
-        yield replace(plays, table=codes[plays.table].astype(np.int32), texts=texts)
+        coded = replace(plays, table=codes[plays.table].astype(np.int32), texts=texts)
+        yield coded, *sheets.why_unmonitored(piece)
 
 
 def held_back(
-    states: TableStates, store: Store, sheets: Sheets, players: Sequence[str], *, alpha: float
+    states: TableStates,
+    store: Store,
+    sheets: Sheets,
+    players: Sequence[str],
+    *,
+    alpha: float,
+    ordered: bool,
 ) -> Mapping[str, str]:
     """Players whose alarms wait for a shuffle, and why.
 
@@ -229,7 +271,7 @@ def held_back(
     if not players or not any(suspects.values()):
         return {}
     lexicon, parts = Lexicon(), list[Plays]()
-    for piece in _pieces(store, sheets, ()):
+    for piece, _, _ in _pieces(store, sheets, (), ordered=ordered):
         near = np.zeros(len(piece), dtype=np.bool_)
         for key, names in suspects.items():
             texts = getattr(piece.texts, f"{key}s")

@@ -14,6 +14,7 @@ must not hold back his own alarm.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, log
@@ -34,6 +35,7 @@ __all__ = [
     "ShuffleState",
     "held_alarms",
     "shuffle_monitors",
+    "unmonitored",
 ]
 
 Key = Literal["table", "dealer", "shuffler"]
@@ -145,8 +147,8 @@ def shuffle_monitors(
     """Fold whole rounds into the monitor of each table, dealer or shuffler they name.
 
     ``states`` go on where they were left, and stay as they are. leave_out: a player whose own hands
-    are not looked at. Rows are of sheets that deal one full deck; those whose cards are no deal,
-    or without their order, do not count.
+    are not looked at. Only rounds under a sheet that deals one full deck count, whose cards are a
+    deal and recorded in the order dealt; ``unmonitored`` says how many do not.
     """
     after = dict(states or {})
     deals, heads = _deals(plays, leave_out)
@@ -156,6 +158,25 @@ def shuffle_monitors(
         rows = np.flatnonzero(codes == code)
         after[name] = _folded(after.get(name, ShuffleState.fresh()), deals[rows], heads.table[rows])
     return after
+
+
+def unmonitored(
+    plays: Plays, why: NDArray[np.integer], reasons: Sequence[str], *, by: Key = "table"
+) -> dict[str, Counter[str]]:
+    """Rounds that no monitor of the tables, dealers or shufflers looks at, by name and reason.
+
+    why: place in ``reasons`` of every row, -1 where it is monitored; (n,).
+    """
+    rounds = table_rounds(plays)
+    heads = rounds.rows[rounds.starts[:-1]]
+    codes, names = getattr(plays, by)[heads].astype(np.int64), getattr(plays.texts, _TEXTS[by])
+    is_out = (why[heads] >= 0) & (codes != NO_CODE)
+    counts = np.bincount(codes[is_out] * len(reasons) + why[heads][is_out])
+    found: dict[str, Counter[str]] = {}
+    for place in np.flatnonzero(counts).tolist():
+        code, reason = divmod(place, len(reasons))
+        found.setdefault(names[code], Counter())[reasons[reason]] = int(counts[place])
+    return found
 
 
 def _folded(
@@ -185,7 +206,7 @@ def _deals(plays: Plays, leave_out: str | None) -> tuple[NDArray[np.uint8], Play
     rounds = table_rounds(plays)
     heads = plays.take(rounds.rows[rounds.starts[:-1]])
     deals = np.full((len(heads), _N_PLACES), NO_CARD, dtype=np.uint8)
-    counts = judged(plays) & ((plays.flags & int(Flag.NO_ORDER)) == 0)
+    counts = judged(plays) & ((plays.flags & int(Flag.NO_ORDER)) == 0) & (plays.rules != NO_CODE)
     rows, number = rounds.rows[counts[rounds.rows]], rounds.rounds[counts[rounds.rows]]
     if leave_out in plays.texts.players:
         is_other = plays.player[rows] != plays.texts.players.index(leave_out)
