@@ -7,10 +7,10 @@ import sys
 from errno import ENOSPC
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from niulab import __version__
 from niulab.cli import (
@@ -28,7 +28,7 @@ from niulab.cli import (
 from niulab.cli.agents import export, import_zip, play
 from niulab.cli.logs import detect, log, vulnerability
 from niulab.cli.output import complain, examples
-from niulab.errors import NiuLabError
+from niulab.errors import ConfigError, NiuLabError
 
 __all__ = ["app", "main"]
 
@@ -50,6 +50,27 @@ class _Program(TyperGroup):
             else:  # no file of the user's: a broken pipe, say
                 raise
         raise typer.Exit(2)
+
+
+class _Command(TyperCommand):
+    """An empty path is refused: taken as a path, it would be the folder the program stands in."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        hints = get_type_hints(self.callback)
+        for param in self.params:
+            words = given.get(param.name)
+            is_empty = "" in (words if isinstance(words, list | tuple) else [words])
+            if is_empty and Path in _types_in(hints.get(param.name)):
+                name = next((each for each in param.opts if each.startswith("--")), "")
+                name = name or str(param.metavar or param.name)
+                raise ConfigError(f"{name} is '': give a path, '.' for the folder you are in")
+        return super().parse_args(ctx, args)
+
+
+def _types_in(hint: Any) -> set[Any]:
+    """The types that a hint is made of: ``list[Path] | None`` holds Path."""
+    return {hint}.union(*map(_types_in, get_args(hint)))
 
 
 app = typer.Typer(
@@ -107,7 +128,9 @@ for _name, _room in {
     "vulnerability": vulnerability,
     "demo": demo,
 }.items():
-    app.command(_name, epilog=_room.EXAMPLES)(_room.run)
+    app.command(_name, cls=_Command, epilog=_room.EXAMPLES)(_room.run)
+for _info in log.app.registered_commands:
+    _info.cls = _Command
 app.add_typer(log.app, name="log")
 
 
