@@ -1,92 +1,36 @@
-"""Sheet 000 (Portuguese), clause by clause: Even, Double, Super Niu Niu, Bonus.
+"""Sheet 000 (Portuguese), clause by clause: the course of a round, and what beats what.
 
 Where the sheet contradicts itself, the test names the default reading; the others are in
-``test_readings.py``.
+``test_readings.py``. What boxes pay and lose is in ``test_sheet_000_payments.py``.
 """
 
-from fractions import Fraction
 from itertools import pairwise
 
 import pytest
+from sheet_000 import (
+    EVEN,
+    HIGH_CARD,
+    HIGHER_NIU_NIU,
+    LOWER_HIGH_CARD,
+    MAIN,
+    NIU_3,
+    NIU_6,
+    NIU_7,
+    NIU_8,
+    NIU_NIU,
+    RULES,
+    TABLE,
+    beats,
+    best,
+    dealt,
+    result,
+)
 
 from niulab.engine.cards import parse_card, parse_hand
-from niulab.engine.hands import SPLITS, arrange, arrangements, best_arrangement, card_key
+from niulab.engine.hands import SPLITS, arrange, arrangements, card_key
 from niulab.engine.round import Round
-from niulab.engine.rules import load_rules, parse_rules
-from niulab.engine.settlement import Outcome, unit_result
-from niulab.engine.wagers import Slip, can_place, exposure_cents, least_slip, verify_slip
+from niulab.engine.wagers import Slip, can_place, exposure_cents, least_slip
 from niulab.errors import RoundStateError, WagerError
-
-RULES = load_rules("even-double-super-bonus")
-EVEN = Slip.of({"even": 100})
-MAIN = Slip.of({"even": 100, "double": 100, "super": 100})
-ALL_BOXES = Slip.of({"even": 100, "double": 100, "super": 100, "bonus": 100})
-
-NIU_8 = "JS QH JD AC 7S"
-NIU_7 = "10S JH QD 3C 4S"
-NIU_6 = "KS 10H QC 2C 4D"
-NIU_3 = "9S 7D 4H 8H 5S"
-HIGH_CARD = "KH 9H 8D 5C 4S"
-LOWER_HIGH_CARD = "QD 9C 8S 5H 4D"
-NIU_NIU = "10H QS KD 4C 6D"
-HIGHER_NIU_NIU = "KC JC QC 3H 7H"
-
-FIVE_FACES = "JS QH KD JC QC"
-ALL_SPADES = "2S 3S 6S 8S KS"
-TENS_AND_FACES = "10S 10H JD QC KH"
-ALL_BLACK = "3C 4C 6S 10C QC"
-
-# The pay table, rank by rank: even, double, super; and the fee of each ("Taxa 5%" or none). The
-# second "Niu Niu 1" stands for Niu 2, paid as the text says; the 50 % stands at Niu 6, as twice in
-# the text.
-TABLE = {
-    "niu_niu": ((1, 3, 10), (0, 5, 5)),
-    "niu_9": ((1, 2, 9), (0, 5, 5)),
-    "niu_8": ((1, 2, 8), (0, 5, 5)),
-    "niu_7": ((1, 2, 7), (0, 5, 5)),
-    "niu_6": ((1, 1, 6), (50, 0, 5)),
-    "niu_5": ((1, 1, 5), (0, 0, 5)),
-    "niu_4": ((1, 1, 4), (0, 0, 5)),
-    "niu_3": ((1, 1, 3), (0, 0, 5)),
-    "niu_2": ((1, 1, 2), (0, 0, 5)),
-    "niu_1": ((1, 1, 1), (0, 0, 0)),
-    "high_card": ((1, 1, 1), (0, 0, 0)),
-}
-BOXES = ("even", "double", "super")
-AT_LEAST_NIU_7 = ("niu_7", "niu_8", "niu_9", "niu_niu")
-
-
-def best(text):
-    return best_arrangement(parse_hand(text), RULES)
-
-
-def beats(a, b):
-    return best(a).strength > best(b).strength
-
-
-def dealt(*hands, slips=None):
-    """A round of one seat per hand but the last, which is the dealer's; packets go to seats."""
-    slips = slips or [EVEN] * (len(hands) - 1)
-    table = Round.open(RULES, n_seats=len(slips))
-    for seat, slip in enumerate(slips, start=1):
-        table = table.place(seat, slip)
-    by_seat = dict(enumerate(hands[:-1], start=1))
-    packets = [parse_hand(by_seat[seat]) for seat in table.dealing_order]
-    return table.deal([*packets, parse_hand(hands[-1])])
-
-
-def result(player, dealer, slip=ALL_BOXES):
-    return dealt(player, dealer, slips=[slip]).settle().settlements[0]
-
-
-def net(box, rank, outcome):
-    index = RULES.ranks.index(rank)
-    return unit_result(RULES, box, outcome=outcome, player_rank=index, dealer_rank=index).net
-
-
-def percent(share):
-    return Fraction(share, 100)
-
 
 # ---------------------------------------------------------------- Objectivo do jogo
 
@@ -293,201 +237,6 @@ def test_ranking_of_cards_king_down_to_2_and_the_ace_lowest():
 def test_ranking_of_suits_spades_hearts_clubs_diamonds():
     by_height = sorted("SHCD", key=lambda suit: -card_key(parse_card(f"9{suit}"), RULES.order))
     assert by_height == ["S", "H", "C", "D"]
-
-
-# ---------------------------------------------------------------- Pagamentos e resultados
-
-
-@pytest.mark.parametrize("rank", TABLE)
-@pytest.mark.parametrize("box", BOXES)
-def test_pay_table(box, rank):
-    odds, fees = TABLE[rank]
-    place = BOXES.index(box)
-    assert net(box, rank, Outcome.WIN) == odds[place] * (1 - percent(fees[place]))
-
-
-def test_even_pays_1_to_1():
-    assert {net("even", rank, Outcome.WIN) for rank in TABLE if rank != "niu_6"} == {1}
-
-
-def test_even_pays_half_on_a_winning_niu_6():
-    assert result(NIU_6, NIU_3, EVEN).net_cents == 50
-    assert result(NIU_7, NIU_3, EVEN).net_cents == 100  # the table's 50 % is a reading
-
-
-def test_even_loses_its_stake_to_the_dealer_s_niu_6():
-    assert net("even", "niu_6", Outcome.LOSE) == -1
-
-
-def test_double_pays_niu_niu_3_to_1_less_5_percent():
-    assert result(NIU_NIU, NIU_3, MAIN).net_by_box["double"] == 285
-
-
-@pytest.mark.parametrize("rank", ["niu_9", "niu_8", "niu_7"])
-def test_double_pays_9_8_7_2_to_1_less_5_percent(rank):
-    assert net("double", rank, Outcome.WIN) == 2 * percent(95)
-
-
-@pytest.mark.parametrize("rank", [rank for rank in TABLE if rank not in AT_LEAST_NIU_7])
-def test_double_pays_1_to_1_without_commission_from_niu_6_down(rank):
-    assert net("double", rank, Outcome.WIN) == 1
-
-
-def test_double_does_not_know_four_of_a_kind():
-    """Named in Double's list only: by default such a hand is paid by its plain rank."""
-    four_nines = "9S 9H 9C 9D 2H"  # 9 + 9 + 2 leaves 18
-    assert best(four_nines).rank == "niu_8"
-    assert result(four_nines, NIU_7, MAIN).net_by_box["double"] == 190
-
-
-@pytest.mark.parametrize("n", range(2, 10))
-def test_super_pays_n_to_1_less_5_percent(n):
-    assert net("super", f"niu_{n}", Outcome.WIN) == n * percent(95)
-
-
-def test_super_pays_niu_niu_10_to_1_less_5_percent():
-    assert result(NIU_NIU, NIU_3, MAIN).net_by_box["super"] == 950
-
-
-@pytest.mark.parametrize("rank", ["niu_1", "high_card"])
-def test_super_pays_niu_1_and_high_card_1_to_1_without_commission(rank):
-    assert net("super", rank, Outcome.WIN) == 1
-
-
-def test_super_niu_niu_of_five_faces_is_a_bonus_award_and_no_rank():
-    assert best(FIVE_FACES).rank == "niu_niu"
-    assert result(FIVE_FACES, NIU_3, MAIN).net_by_box["super"] == 950
-
-
-# ---------------------------------------------------------------- Apostas perdedoras, Nota
-
-
-def test_losing_bets_lose_what_was_staked_on_even():
-    assert {net("even", rank, Outcome.LOSE) for rank in TABLE} == {-1}
-
-
-def test_losing_to_niu_niu_costs_3_to_1_on_double():
-    assert net("double", "niu_niu", Outcome.LOSE) == -3
-
-
-@pytest.mark.parametrize("rank", ["niu_9", "niu_8", "niu_7"])
-def test_losing_to_9_8_7_costs_2_to_1_on_double(rank):
-    assert net("double", rank, Outcome.LOSE) == -2
-
-
-@pytest.mark.parametrize("rank", TABLE)
-def test_losing_super_costs_by_the_pay_table(rank):
-    assert net("super", rank, Outcome.LOSE) == -TABLE[rank][0][2]
-
-
-@pytest.mark.parametrize("rank", [rank for rank in TABLE if rank not in AT_LEAST_NIU_7])
-def test_note_losing_below_niu_7_costs_1_to_1_on_even_and_double(rank):
-    """On Super the default mirrors the wins; the literal note is a reading."""
-    assert net("even", rank, Outcome.LOSE) == net("double", rank, Outcome.LOSE) == -1
-
-
-def test_losses_pay_no_commission():
-    assert all(r.commission_cents == 0 for r in result(HIGH_CARD, NIU_NIU, MAIN).results)
-
-
-# ---------------------------------------------------------------- Montante à vista obrigatório
-
-
-def test_in_sight_double_100_needs_300_in_all():
-    slip = Slip.of({"even": 100, "double": 10_000})
-    assert exposure_cents(RULES, slip) == 100 + 30_000
-    assert can_place(RULES, slip, 30_100)
-    with pytest.raises(WagerError, match="needs 30000 cents in sight in all"):
-        verify_slip(RULES, slip, 30_099)
-
-
-def test_in_sight_super_100_needs_1000_in_all():
-    slip = Slip.of({"even": 100, "super": 10_000})
-    assert exposure_cents(RULES, slip) == 100 + 100_000
-    assert can_place(RULES, slip, 100_100)
-    assert not can_place(RULES, slip, 100_099)
-
-
-def test_in_sight_never_more_than_the_table_s_maximum_payout():
-    rules = parse_rules("""
-        extends = "even-double-super-bonus"
-        name = "capped"
-        title = "A table that pays at most 500 on Super"
-        source = "test"
-        [boxes.super]
-        max_win_cents = 50_000
-        max_loss_cents = 50_000
-        cover.max_cents = 50_000
-        """)
-    slip = Slip.of({"even": 100, "super": 10_000})
-    assert exposure_cents(rules, slip) == 100 + 50_000
-    assert can_place(rules, slip, 50_100)
-
-
-def test_in_sight_covers_of_double_and_super_add_up():
-    assert exposure_cents(RULES, MAIN) == 100 + 300 + 1000
-
-
-# ---------------------------------------------------------------- Aposta bónus
-
-
-def test_bonus_is_an_additional_bet():
-    assert can_place(RULES, Slip.of({"even": 100, "bonus": 100}))
-    assert not can_place(RULES, Slip.of({"bonus": 100}))
-
-
-def test_bonus_needs_no_cover():
-    assert exposure_cents(RULES, Slip.of({"even": 100, "bonus": 100})) == 200
-
-
-def test_bonus_is_independent_of_the_other_boxes():
-    slip = Slip.of({"even": 100, "bonus": 100})
-    lost = result(ALL_BLACK, NIU_8, slip)  # loses to the dealer, and is paid its award
-    assert lost.net_by_box == {"bonus": 1000, "even": -100}
-    won = result(NIU_8, NIU_3, slip)
-    assert won.net_by_box == {"bonus": -100, "even": 100}
-
-
-@pytest.mark.parametrize(
-    ("hand", "odds"),
-    [(FIVE_FACES, 100), (ALL_SPADES, 50), (TENS_AND_FACES, 20), (ALL_BLACK, 10)],
-)
-def test_bonus_table(hand, odds):
-    slip = Slip.of({"even": 100, "bonus": 100})
-    assert result(hand, NIU_3, slip).net_by_box["bonus"] == odds * 100
-
-
-def test_bonus_without_an_award_loses_the_stake():
-    slip = Slip.of({"even": 100, "bonus": 100})
-    assert result(NIU_NIU, NIU_3, slip).net_by_box["bonus"] == -100
-
-
-@pytest.mark.parametrize(
-    ("hand", "odds"),
-    [
-        ("JS QS KS JC QC", 100),  # five faces, all black
-        ("2S 3S 6S 8S KS", 50),  # all spades are all black
-        ("10S JS QS KS 10C", 20),  # tens and faces, all black
-    ],
-)
-def test_bonus_pays_the_highest_award_only(hand, odds):
-    slip = Slip.of({"even": 100, "bonus": 100})
-    assert result(hand, NIU_3, slip).net_by_box["bonus"] == odds * 100
-
-
-def test_bonus_named_niu_niu_is_five_of_10_j_q_k_as_its_text_says():
-    assert best(NIU_NIU).rank == "niu_niu"
-    slip = Slip.of({"even": 100, "bonus": 100})
-    assert result(NIU_NIU, NIU_3, slip).net_by_box["bonus"] == -100
-
-
-def test_bonus_takes_no_commission():
-    slip = Slip.of({"even": 100, "bonus": 100})
-    assert result(FIVE_FACES, NIU_3, slip).results[0].commission_cents == 0
-
-
-def test_bonus_is_paid_or_taken_before_the_other_bets():
-    assert [r.box for r in result(NIU_8, NIU_3).results] == ["bonus", *BOXES]
 
 
 # ---------------------------------------------------------------- Equidade no jogo

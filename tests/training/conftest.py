@@ -1,6 +1,7 @@
 """Tiny runs: few rollouts, scored by few rounds (cards shown as dealt have no exact score)."""
 
 import pytest
+from small_suite import TRAIN, make_tree
 
 from niulab.training import parse_train
 
@@ -70,3 +71,17 @@ def tiny():
         return parse_train(tree | changes)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The path of a training config."""
+    file = tmp_path_factory.mktemp("configs") / "small.toml"
+    file.write_text(TRAIN)
+    return str(file)
+
+
+@pytest.fixture
+def tree(small):
+    """Two learners on two sessions with two seeds, and two agents beside them."""
+    return make_tree(small)
