@@ -220,8 +220,9 @@ def _table(rules: RuleSet, slip: Slip, value: Callable[[BoxResult], int]) -> NDA
         if rules.boxes[box].is_bonus:
             table += np.array([cell(box, Outcome.PUSH, events=e) for e in range(n_masks)])
             continue
+        masks = range(n_masks if rules.boxes[box].hand_pays else 1)  # else all are paid alike
         for rank in range(n_ranks):
-            wins = [cell(box, Outcome.WIN, rank, events=e) for e in range(n_masks)]
+            wins = [cell(box, Outcome.WIN, rank, events=e) for e in masks]
             table[Outcome.WIN, rank] += np.array(wins)
             loss = cell(box, Outcome.LOSE, rank, rank)
             if rules.boxes[box].lose_rank == "dealer":

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.engine.rules.model import RuleSet
+from niulab.engine.settlement import moved_table, net_table
 from niulab.engine.wagers import Slip, verify_slip
 from niulab.solvers.joint_law import JointLaw, joint_law
 from niulab.solvers.values import SlipValues
@@ -29,16 +30,19 @@ def mix_values(
 ) -> list[SlipValues]:
     """``slip_values`` of many slips, with rounding, cover and caps; raises WagerError.
 
-    The cells of the law are gone through once per distinct stake, not once per slip.
+    The cells of the law are gone through once per distinct stake, not once per slip, and of a stake
+    only what can differ is settled (see ``net_table``).
     """
     slips = list(slips)
     for slip in slips:
         verify_slip(rules, slip)
     law = joint_law(rules) if law is None else law
     stakes = [*dict.fromkeys(stake for slip in slips for stake in _stakes_of(slip))]
-    settled = [[cell.settle(rules, stake) for cell in law.cells] for stake in stakes]
-    nets = _exact([[result.net_cents for result in results] for results in settled])
-    moved = _exact([[result.moved_cents for result in results] for results in settled])
+    cells = tuple(
+        np.array([(c.outcome, c.player_rank, c.dealer_rank, c.events) for c in law.cells]).T
+    )
+    nets = _exact([net_table(rules, stake)[cells] for stake in stakes])
+    moved = _exact([moved_table(rules, stake)[cells] for stake in stakes])
     counts = _exact(list(law.cells.values()))
     first, second, chips = nets @ counts, (nets * counts) @ nets.T, moved @ counts
     place = {stake: index for index, stake in enumerate(stakes)}

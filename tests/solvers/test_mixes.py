@@ -9,6 +9,7 @@ import pytest
 from niulab.engine.rules import load_rules, parse_rules
 from niulab.engine.wagers import Slip
 from niulab.errors import WagerError
+from niulab.solvers.joint_law import joint_law
 from niulab.solvers.mixes import (
     box_correlations,
     box_covariances,
@@ -135,3 +136,22 @@ def test_the_hull_lies_above_every_mix_and_bends_down():
 def test_n0_is_the_published_one():
     values = box_values(load_rules("single-double-super"))
     assert [round(v.n0) for v in values.values()] == [1521, 4117, 2079]
+
+
+def test_of_a_stake_only_what_can_differ_is_settled(monkeypatch):
+    """A win depends on the own hand and a loss on one rank, so most cells need no settlement."""
+    from niulab.engine import settlement
+
+    rules = load_rules("even-double-super-bonus")
+    law, slip, n_settled = joint_law(rules), Slip.of({"even": 100, "super": 100, "bonus": 100}), 0
+    real = settlement.settle_box
+
+    def counted(*args, **kwargs):
+        nonlocal n_settled
+        n_settled += 1
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(settlement, "settle_box", counted)
+    (values,) = mix_values(rules, [slip], law)
+    assert 0 < n_settled < 3 * len(law.cells) / 10
+    assert values == slip_values(rules, slip, law)  # cell by cell
