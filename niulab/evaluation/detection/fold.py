@@ -22,6 +22,9 @@ __all__ = ["Folded", "PlayerStates", "fold", "log_e_values", "shares_now"]
 
 Floats = NDArray[np.float64]
 
+_MOST_ROUNDS = 1 << 18
+"""A fifth of a second of the compiled fold; all rounds of one player go in one piece."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PlayerStates:
@@ -140,8 +143,7 @@ def fold(
             mine.peaks[low:high], mine.alarms[low:high], mine.shares[low:high], log_es,
         )  # fmt: skip
 
-    edges = np.linspace(0, len(starts.codes), max(threads, 1) + 1).astype(int).tolist()
-    pieces = [(a, b) for a, b in pairwise(edges) if b > a]
+    pieces = _pieces(starts, threads)
     if threads <= 1:
         for piece in pieces:
             run(piece)
@@ -153,6 +155,17 @@ def fold(
             getattr(after, field.name)[starts.codes] = getattr(mine, field.name)
     after.statistics[starts.codes] = scores.statistics
     return Folded(after, starts, log_es, levels[:, SLOTS.index(RESULT)].copy())
+
+
+def _pieces(starts: RoundStarts, threads: int) -> list[tuple[int, int]]:
+    """Ranges of players with about as many rounds each: one a thread or more, and none much longer
+    than ``_MOST_ROUNDS``, as Ctrl-C is only heard between two of them.
+    """
+    n_rounds = int(starts.players[-1])
+    n_pieces = max(threads, -(-n_rounds // _MOST_ROUNDS), 1)
+    cuts = np.arange(n_pieces + 1) * n_rounds // n_pieces
+    edges = np.unique(np.searchsorted(starts.players, cuts)).tolist()
+    return [(low, high) for low, high in pairwise(edges) if high > low]
 
 
 def log_e_values(portfolio: Portfolio, states: PlayerStates) -> Floats:

@@ -158,3 +158,34 @@ def test_rounds_of_two_tables_with_one_id_are_two_rounds(full, make_plays):
     assert np.array_equal(folded.log_es, apart.log_es)
     seats = fold(full, PlayerStates.fresh(1, full), replace(pairs, table=plays.table))
     assert seats.states.n_rounds[0] == 20  # at one table they are two seats of a round
+
+
+def test_an_interrupt_is_heard_between_pieces_and_pieces_change_nothing(
+    full, make_plays, monkeypatch
+):
+    import os
+    import signal
+
+    from niulab.evaluation.detection import fold as room
+    from niulab.evaluation.detection import kernels
+
+    rows = make_plays(12, 40, honest, seed=8).by_player()
+    fresh = PlayerStates.fresh(12, full)
+    whole = fold(full, fresh, rows)
+    monkeypatch.setattr(room, "_MOST_ROUNDS", 80)  # two players
+    in_pieces = fold(full, fresh, rows)
+    assert in_pieces.states.values.tobytes() == whole.states.values.tobytes()
+    assert in_pieces.log_es.tobytes() == whole.log_es.tobytes()
+    real, n_calls = kernels.fold_rounds, 0
+
+    def interrupted(*arguments):
+        nonlocal n_calls
+        n_calls += 1
+        real(*arguments)
+        if n_calls == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(kernels, "fold_rounds", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fold(full, fresh, rows)
+    assert n_calls == 2  # of six
