@@ -47,12 +47,14 @@ class QuarantineFile:
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self.path.open("a", encoding="utf-8", newline="")
+            values = source, row.line, row.reason, row.text.replace("\0", "\N{SYMBOL FOR NULL}")
             writer = csv.writer(self._file, lineterminator="\n")
             if self._file.tell() == 0:
                 writer.writerow(_HEADER)
-            writer.writerow(
-                (source, row.line, row.reason, row.text.replace("\0", "\N{SYMBOL FOR NULL}"))
-            )
+            # before Python 3.13 a carriage return alone is not quoted, and ends the row for readers
+            if any("\r" in str(value) for value in values):
+                writer = csv.writer(self._file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+            writer.writerow(values)
             self.n_rows += 1
 
     @property
