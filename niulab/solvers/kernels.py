@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["count_disjoint"]
+__all__ = ["add_up", "count_ranks", "divided"]
 
 NO_OPTION = 255
 _PROPER_SUBSETS = 31
@@ -31,31 +31,40 @@ def _subset_rows(hand, colex, shift, offsets, rows):
                 rows[low | 1 << k] = row + offsets[size + 1]
 
 
-@njit(cache=True, nogil=True)
-def count_disjoint(
-    hands, order, group_ends, ranks, weights, options, asked, colex, shift, offsets,
-    subset_weights, has_ties, table, counts, less, equal,
-):  # fmt: skip
-    """Count, for every hand, the opponents' hands that share no physical card with it.
+# Opponents' hands that share no physical card with a hand are counted in three steps, the first and
+# the last in pieces, as nothing else is heard while compiled code runs. Their arguments:
+#
+#   hands (n, 5) uint8 in colex order; order (n,): hands by ascending tie key; ranks (n,) uint8: of
+#   the opponent's best setting; weights (n,); options (n, k) uint8: ranks to compare at (255:
+#   none); table (n_subsets, n_ranks): zeroed at first, its dtype wide enough for sum(weights).
 
-    hands (n, 5) uint8 in colex order; order (n,): hands by ascending tie key; group_ends: ends of
-    the runs of one key in ``order``; ranks (n,) uint8: rank of the opponent's best setting; weights
-    (n,); options (n, k) uint8: ranks to compare at (255: none); asked (m,): ascending rows to count
-    opponents by rank for; table (n_subsets, n_ranks): zeroed scratch, its dtype wide enough for
-    ``sum(weights)``. Results: counts (m, n_ranks) by the opponent's rank; less, equal (n, k):
-    opponents of the option's own rank with a lower / the same key. Without ``has_ties`` hands of
-    one key share a card, so one pass serves and ``equal`` stays untouched.
-    """
-    n_ranks = counts.shape[1]
-    n_options = options.shape[1]
-    rows = np.zeros(_PROPER_SUBSETS, dtype=np.int64)
-    found = np.zeros(n_options, dtype=np.int64)
+
+@njit(cache=True, nogil=True)
+def _signs():
     sign = np.ones(_PROPER_SUBSETS, dtype=np.int64)
     for mask in range(_PROPER_SUBSETS):
         for k in range(5):
             if mask >> k & 1:
                 sign[mask] = -sign[mask]
-    begin = 0
+    return sign
+
+
+@njit(cache=True, nogil=True)
+def add_up(
+    hands, order, begin, group_ends, ranks, weights, options, colex, shift, offsets,
+    subset_weights, has_ties, table, less, equal,
+):  # fmt: skip
+    """Add hands to the table in the order of their keys; less, equal (n, k): opponents of each
+    option's own rank with a lower / the same key.
+
+    begin, group_ends: where the first of these runs of one key begins in ``order``, and their ends.
+    Without ``has_ties`` hands of one key share a card, so one pass serves and ``equal`` stays
+    untouched.
+    """
+    n_options = options.shape[1]
+    rows = np.zeros(_PROPER_SUBSETS, dtype=np.int64)
+    found = np.zeros(n_options, dtype=np.int64)
+    sign = _signs()
     for end in group_ends:
         for when in range(3 if has_ties else 1):
             for i in range(begin, end):
@@ -84,10 +93,23 @@ def count_disjoint(
                     for mask in range(_PROPER_SUBSETS):
                         table[rows[mask], rank] += weights[hand]
         begin = end
+
+
+@njit(cache=True, nogil=True)
+def divided(subset_weights, table):
+    """Divide what was added up by the ways to hold each subset, once all hands are in."""
     for row in range(table.shape[0]):
         if subset_weights[row] > 1:
-            for rank in range(n_ranks):
+            for rank in range(table.shape[1]):
                 table[row, rank] //= subset_weights[row]
+
+
+@njit(cache=True, nogil=True)
+def count_ranks(hands, ranks, asked, colex, shift, offsets, table, counts):
+    """Write opponents by rank, (m, n_ranks), of the hands ``asked`` (m,), ascending rows."""
+    n_ranks = counts.shape[1]
+    rows = np.zeros(_PROPER_SUBSETS, dtype=np.int64)
+    sign = _signs()
     shared = np.zeros(n_ranks, dtype=np.int64)  # part of the subsets without the lowest card
     top = np.zeros(4, dtype=np.uint8)
     for index in range(asked.shape[0]):

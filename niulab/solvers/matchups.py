@@ -116,6 +116,7 @@ _Counted: TypeAlias = tuple[
     NDArray[np.signedinteger], NDArray[np.signedinteger], NDArray[np.signedinteger]
 ]
 _CACHE: dict[tuple[str, tuple[int, ...], tuple[str, ...]], Matchups] = {}
+_PIECE = 1 << 18  # hands swept at a time, a fifth of a second
 _MAX_CACHED = 2  # a one-deck table takes 120 MB, and as much again once ``counts`` is asked for
 
 
@@ -285,7 +286,7 @@ class _Sweep:
         less: NDArray[np.signedinteger],
         equal: NDArray[np.signedinteger],
     ) -> None:
-        from niulab.solvers.kernels import count_disjoint
+        from niulab.solvers.kernels import add_up, count_ranks, divided
 
         is_sorted = bool((keys[1:] >= keys[:-1]).all())
         by_key = np.arange(len(keys)) if is_sorted else np.argsort(keys, kind="stable")
@@ -294,13 +295,26 @@ class _Sweep:
         multi = max(self.copies) > 1
         shift = int(multi)
         sizes = [comb(52 + shift * (size - 1), size) if size else 1 for size in range(HAND_SIZE)]
-        count_disjoint(
-            self.hands[self.rows], by_key, run_ends, self.ranks[self.rows], self.weights[self.rows],
-            options, self.asked, COLEX,
-            shift, np.concatenate([[0], np.cumsum(sizes)])[:HAND_SIZE],
-            _subset_weights(self.copies, multi=multi), multi or not _is_total(order),
-            np.zeros((sum(sizes), self.n_ranks), dtype=less.dtype), class_counts, less, equal,
-        )  # fmt: skip
+        offsets = np.concatenate([[0], np.cumsum(sizes)])[:HAND_SIZE]
+        hands, ranks, weights = (each[self.rows] for each in (self.hands, self.ranks, self.weights))
+        subset_weights = _subset_weights(self.copies, multi=multi)
+        table = np.zeros((sum(sizes), self.n_ranks), dtype=less.dtype)
+        begin, has_ties = 0, multi or not _is_total(order)
+        # Ctrl-C is only heard between two pieces
+        cuts = np.searchsorted(run_ends, np.arange(_PIECE, len(keys), _PIECE))
+        for ends in np.split(run_ends, np.unique(cuts)):
+            if len(ends):
+                add_up(
+                    hands, by_key, begin, ends, ranks, weights, options, COLEX, shift, offsets,
+                    subset_weights, has_ties, table, less, equal,
+                )  # fmt: skip
+                begin = int(ends[-1])
+        divided(subset_weights, table)
+        for start in range(0, len(self.asked), _PIECE):
+            piece = slice(start, start + _PIECE)
+            count_ranks(
+                hands, ranks, self.asked[piece], COLEX, shift, offsets, table, class_counts[piece]
+            )
 
 
 def _is_total(order: Order) -> bool:

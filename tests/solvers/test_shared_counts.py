@@ -1,9 +1,14 @@
 """Counts of a shoe of several decks: shared by sheets, and summed by classes of hands."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
 from niulab.engine.rules import load_rules
+from niulab.solvers import kernels
+from niulab.solvers import matchups as room
 from niulab.solvers.information import law_given_card
 from niulab.solvers.limits.looks import _bonus_by_card, without_bonus
 from niulab.solvers.matchups import matchups
@@ -49,3 +54,32 @@ def test_awards_given_a_card_need_the_hands_that_earn_one_alone(shoe):
         left[card] -= 1
         assert dealer[card] == bonus_ev(shoe, "bonus", left)  # over all hands
         assert (5 * own[card] + (n - 5) * dealer[card]) / n == mean
+
+
+@pytest.mark.parametrize("piece", [40_000, 300_000])
+def test_a_sweep_in_pieces_hears_an_interrupt_and_counts_the_same(monkeypatch, piece):
+    """From a deck without an ace of diamonds, which no file keeps."""
+    rules, copies = load_rules("even-double-super-bonus"), [0, *[1] * 51]
+    monkeypatch.setattr(room, "_CACHE", {})
+    whole = matchups(rules, copies)
+    room._CACHE.clear()
+    monkeypatch.setattr(room, "_PIECE", piece)
+    pieces = matchups(rules, copies)
+    for name in ("less", "equal", "class_counts"):
+        assert np.array_equal(getattr(pieces, name), getattr(whole, name)), name
+    assert whole.less.any()
+    room._CACHE.clear()
+    real, n_calls = kernels.add_up, 0
+
+    def interrupted(*arguments):
+        nonlocal n_calls
+        n_calls += 1
+        real(*arguments)
+        if n_calls == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(kernels, "add_up", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        matchups(rules, copies)
+    assert n_calls == 2
+    assert room._CACHE == {}
