@@ -109,6 +109,10 @@ def test_a_declared_detector_leaves_a_choice_for_each_card():
     assert best.value == pytest.approx(sums.max(), abs=1e-12)
     assert best.bounds.optimum == pytest.approx(sums.max(), abs=1e-12)
     assert best.bounds.random == pytest.approx(gains.sum(axis=0).max(), abs=1e-12)
+    # it stakes on an ace, a two and, to mislead, on a six
+    agent = make_agent("optimal", settings)
+    assert np.flatnonzero(policy_of(agent, settings)[:13, 1]).tolist() == [0, 1, 5]
+    assert (best.information, best.rate) == pytest.approx((0.54020, 0.02801), abs=5e-6)
     # no detector leaves less than the frontier's value
     assert (
         best.bounds.optimum
