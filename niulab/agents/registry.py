@@ -28,7 +28,7 @@ from niulab.agents.baselines import (
 )
 from niulab.agents.betting.bettors import BetAndSetAgent, LeastSlipBettor, flat_bettor
 from niulab.agents.betting.counters import LinearCounter, OptimalCounter
-from niulab.agents.betting.peeker import OptimalPeeker
+from niulab.agents.betting.peeker import FrontierPeeker, OptimalPeeker
 from niulab.agents.betting.reader import OptimalReader
 from niulab.agents.betting.solver import OptimalBettor
 from niulab.agents.betting.staker import RandomStaker, staked
@@ -53,7 +53,8 @@ SETTERS: dict[str, Callable[[EnvSettings], Agent]] = {
 
 def _optimal(settings: EnvSettings) -> Agent:
     if settings.channel is not None:
-        return OptimalPeeker(settings)
+        is_ideal = settings.detector is not None and settings.detector.is_ideal
+        return FrontierPeeker(settings) if is_ideal else OptimalPeeker(settings)
     if settings.shoe is not None:
         return OptimalCounter(settings)
     return OptimalBettor(settings) if settings.sheets is None else OptimalReader(settings)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from niulab.engine.shoe import rounds_per_shoe
 from niulab.engine.wagers import exposure_cents, max_loss_cents
 from niulab.envs.sheets.reading import contradictions_of_sheets
+from niulab.envs.watch import contradictions_of_watch
 from niulab.errors import RulesError
 from niulab.solvers.shoes.classes import event_classes
 
@@ -22,6 +23,7 @@ def contradictions(settings: EnvSettings) -> Iterable[str]:
     yield from _of_money(settings)
     yield from _of_stakes(settings)
     yield from contradictions_of_sheets(settings)
+    yield from contradictions_of_watch(settings)
     if settings.reward == "expected":
         if settings.objective != "profit":
             yield (
@@ -32,6 +34,12 @@ def contradictions(settings: EnvSettings) -> Iterable[str]:
             yield (
                 "reward='expected' takes every round from the full shoe: with "
                 "reshuffle='penetration' it needs n_rounds=1"
+            )
+        sees_dealer = settings.channel is not None and settings.channel.position == "dealer"
+        if sees_dealer and settings.rules.dealer_opens == "after_players":
+            yield (
+                "reward='expected' takes the dealer's cards as unseen, and the channel shows one: "
+                "give reward='settled'"
             )
     if settings.can_leave and not settings.bets:
         yield "can_leave is a choice before a bet: decisions='set' makes none"

@@ -17,8 +17,10 @@ from niulab.envs.menus import default_menu, grid_menu
 from niulab.envs.presets import PRESETS, full_id
 from niulab.envs.sheets.reading import read_sheets
 from niulab.envs.stakes.grid import stake_grid
+from niulab.envs.watch import read_detector
 from niulab.errors import ConfigError, RulesError, WagerError, nearest
 from niulab.solvers.channels import Channel
+from niulab.solvers.limits.detector import Detector
 
 __all__ = ["N_SETTINGS", "EnvSettings", "make_settings"]
 
@@ -70,7 +72,8 @@ class EnvSettings:
     alone; rules_visible: whether its terms are shown. shoe: what is seen of a shoe that is dealt by
     penetration, None for nothing: the "cards" of the last round, or the "counts" of the cards left,
     or those of the "classes" of cards that the events of the sheet tell apart. With it every
-    episode opens a shoe, and a deadline of None is its last round.
+    episode opens a shoe, and a deadline of None is its last round. detector: who watches the looks
+    of a channel, and at what price (see ``watch``); None for nobody.
     """
 
     rules: RuleSet
@@ -96,6 +99,7 @@ class EnvSettings:
     sheets: tuple[RuleSet, ...] | None = None
     rules_visible: bool = True
     shoe: ShoeView | None = None
+    detector: Detector | None = None
 
     @property
     def every_sheet(self) -> tuple[RuleSet, ...]:
@@ -158,9 +162,11 @@ class EnvSettings:
     def to_json(self) -> dict[str, Any]:
         """The keywords from which ``make_settings`` makes these settings again, in JSON's types."""
         result = {field.name: getattr(self, field.name) for field in fields(self)}
-        del result["menu"], result["channel"], result["sheets"]
+        del result["menu"], result["channel"], result["sheets"], result["detector"]
         if self.channel is not None:
             result["channel"] = self.channel.to_json()
+        if self.detector is not None:
+            result["detector"] = self.detector.to_json()
         result["rules"] = _json_of(self.rules)
         if self.sheets is None:
             del result["rules_visible"]
@@ -185,7 +191,8 @@ def make_settings(
 
     ``rules`` takes a shipped name, a path, a RuleSet or its dump; ``slip`` a Slip, a mapping or a
     text as ``"single=100,super=40"``; ``menu`` a list of those, or ``"grid"``; ``channel`` a
-    Channel, a mapping of its keywords, or None; ``sheets`` a list of what ``rules`` takes, or None,
+    Channel, a mapping of its keywords, or None, and ``detector`` likewise a Detector; ``sheets`` a
+    list of what ``rules`` takes, or None,
     and ``rules`` without it is the one sheet. Raises ConfigError with every mistake.
     """
     if isinstance(preset, EnvSettings) and not keywords:
@@ -206,6 +213,7 @@ def make_settings(
     rules = _read_rules(values["rules"], mistakes)
     slip, menu = values.pop("slip"), values.pop("menu")
     values["channel"] = _read_channel(values["channel"], rules, mistakes)
+    values["detector"] = read_detector(values["detector"], mistakes)
     if rules is not None:
         values["rules"] = rules
         try:

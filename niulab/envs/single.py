@@ -24,6 +24,7 @@ from niulab.envs.settings import EnvSettings, make_settings
 from niulab.envs.sheets.core import core_of
 from niulab.envs.stakes.mapping import StakeMap, read_vectors
 from niulab.envs.stakes.space import action_space
+from niulab.envs.watch import restore, state_of, watch_of
 from niulab.errors import ConfigError
 from niulab.seeding import entropy_seed
 
@@ -138,6 +139,10 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
         sys.stdout.write(text + "\n")
         return None
 
+    def teach_detector(self, policy: NDArray[np.floating] | None) -> None:
+        """Tell the task's ideal detector the player's law (``watch.Watch.learn``)."""
+        watch_of(self.settings, self.core.watch).learn(policy)
+
     # ------------------------------------------------------------ state
 
     def get_state(self) -> dict[str, Any]:
@@ -147,6 +152,7 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
             "rules_hash": self.settings.rules_hash,
             "state": self._now().to_json(),
             "np_random": self.np_random.bit_generator.state,
+            **state_of(self.core.watch),
         }
 
     def set_state(self, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -158,6 +164,7 @@ class NiuNiuEnv(gymnasium.Env[Any, Any]):
                 f"{state.get('rules_hash')!r}, the environment {known[0]} and {known[1]!r}"
             )
         self._state, self._last = State.from_json(state["state"]), None
+        restore(self.core.watch, state)
         self.np_random.bit_generator.state = state["np_random"]
         return self._observation(), self._info()
 

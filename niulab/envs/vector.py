@@ -26,6 +26,7 @@ from niulab.envs.seat.core import verify_shoe_deals
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.envs.stakes.mapping import StakeMap, read_vectors
 from niulab.envs.stakes.space import action_space
+from niulab.envs.watch import restore, state_of, watch_of
 from niulab.errors import ConfigError, nearest
 from niulab.seeding import entropy_seed
 
@@ -165,6 +166,10 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             return self._table.covered()
         return self._table.masks.copy() if self.copy else self._table.masks
 
+    def teach_detector(self, policy: NDArray[np.floating] | None) -> None:
+        """Tell the task's ideal detector the player's law (``watch.Watch.learn``)."""
+        watch_of(self.settings, self._table.watch).learn(policy)
+
     # ------------------------------------------------------------ state
 
     def get_state(self) -> dict[str, Any]:
@@ -178,6 +183,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             "rows": self._table.to_json(),
             "is_done": self._is_done.tolist(),
             "np_random": self.np_random.bit_generator.state,
+            **state_of(self._table.watch),
         }
 
     def set_state(self, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -194,6 +200,7 @@ class NiuNiuVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 f"this state has {len(state['is_done'])} rows, the batch has {self.num_envs}"
             )
         self._table.from_json(state["rows"])
+        restore(self._table.watch, state)
         self._table.refresh_masks()
         self._is_done = np.array(state["is_done"], dtype=np.bool_)
         self._is_reset = True

@@ -30,6 +30,7 @@ from niulab.evaluation.edges.loophole import (
 )
 from niulab.evaluation.edges.peek import evaluate_peek, peek_bounds, why_peek_simulated
 from niulab.evaluation.edges.shoe import evaluate_shoe, shoe_bounds, why_shoe_played
+from niulab.evaluation.edges.stealth import settings_as_watched
 from niulab.evaluation.exact import arrangement_bounds, evaluate_arrangement, why_simulated
 from niulab.evaluation.rounds import evaluate_round, round_bounds, why_round_simulated
 from niulab.evaluation.score import UNITS, Bounds, Score, SimulatedScore
@@ -172,6 +173,7 @@ def score_agent(
     else:
         notes = (f"simulated, with an interval: {reason}",)
         bounds = known_bounds(settings)
+        settings = settings_as_watched(agent, settings)
         found = simulate(played, settings, bounds=bounds, notes=notes, **sampling, **words)
     return replace(found, notes=(*found.notes, _BY_CHANCE)) if stochastic else found
 
@@ -268,7 +270,8 @@ def _row(
         agent = entrant.agent
         if score.source == "probabilities":
             agent = _sampled(agent, config.settings)
-        check = simulate(agent, config.settings, n_rounds=n_rounds, **words).estimate
+        watched = settings_as_watched(entrant.agent, config.settings)
+        check = simulate(agent, watched, n_rounds=n_rounds, **words).estimate
     seconds = time.perf_counter() - began
     return LeagueRow(entrant.name, entrant.origin, entrant.seed, score, check, seconds)
 

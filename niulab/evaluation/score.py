@@ -182,11 +182,11 @@ class RoundScore:
     rules: str
     rules_hash: str
     source: str
-    value: Fraction
+    value: Number
     win_probability: Fraction
     slips: Mapping[str, Fraction]
     setting_regret: Fraction
-    betting_regret: Fraction
+    betting_regret: Number
     n_illegal: int
     bounds: Bounds
     notes: tuple[str, ...] = ()
@@ -196,7 +196,7 @@ class RoundScore:
     unit = UNITS["profit"]
 
     @property
-    def regret(self) -> Fraction:
+    def regret(self) -> Number:
         return self.setting_regret + self.betting_regret
 
     @property

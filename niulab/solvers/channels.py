@@ -161,6 +161,11 @@ class Signals:
         self._sees_below = _threshold(channel.see_rate)
         self._errs_below = _threshold(channel.noise)
 
+    def values_of(self, cards: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The value that each card is one of, whatever is shown of it, by number."""
+        values: NDArray[np.int64] = self._value_of[cards]
+        return values
+
     def draw(self, seed: int, round_index: int, card: int) -> int:
         """The signal of a round whose card is known to be ``card``."""
         if not _happens(self._sees_below, seed, round_index, _SEES):

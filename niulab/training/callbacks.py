@@ -24,6 +24,7 @@ from niulab.agents.models.file import save_model
 from niulab.agents.models.sb3 import agent_of
 from niulab.errors import ConfigError, OutOfBudgetError
 from niulab.evaluation.benchmark import score_agent
+from niulab.evaluation.edges.stealth import policy_of
 from niulab.evaluation.score import ArrangementScore, Score
 from niulab.training.algorithms import apply_schedules
 from niulab.training.config import TrainConfig
@@ -105,6 +106,7 @@ class RunCallback(BaseCallback):
         if self.model.num_timesteps > self._boundary:
             self._at_boundary(is_last=False)
             self._verify_budget()
+        self._teach_detector()
 
     def _on_step(self) -> bool:
         self._bar.advance_to(self.model.num_timesteps)
@@ -137,6 +139,20 @@ class RunCallback(BaseCallback):
             self._evaluate(step, evaluations)
         if must_save:
             self._save(step)
+
+    def _teach_detector(self) -> None:
+        """Let an ideal detector know the policy that plays the next rollout.
+
+        It follows from the weights, so a run that is resumed is watched alike. As the rollout is
+        that policy's own, the gradient of its rewards is that of profit less mu times information:
+        the derivatives of the factors' logarithms add up to zero.
+        """
+        detector = self.config.settings.detector
+        if detector is None or not detector.is_ideal:
+            return
+        settings = self.config.settings
+        agent = agent_of(self.model.policy, settings, name=self.config.name)
+        self._env.env.teach_detector(policy_of(agent, settings))
 
     def _verify_budget(self) -> None:
         if self._max_cpu_seconds is None:

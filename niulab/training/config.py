@@ -52,6 +52,9 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
+_ON_POLICY = {"ppo", "a2c", "maskable_ppo"}
+"""Algorithms that learn from rounds of the policy at hand, and say by what chances it acts."""
+
 _Algorithm = Annotated[AlgorithmConfig, Field(discriminator="name")]
 
 
@@ -146,6 +149,12 @@ def parse_train(tree: Mapping[str, Any], *, origin: str = "config") -> TrainConf
             mistakes.append(
                 "algorithm: 'imitation' copies the oracle's settings of a hand at a fixed slip and "
                 "needs a task of nothing else: write task = 'niulab/Arrange-v0'"
+            )
+        is_ideal = settings.detector is not None and settings.detector.is_ideal
+        if is_ideal and config.algorithm.name not in _ON_POLICY:
+            mistakes.append(
+                "env: an ideal detector knows the policy whose rounds are learned from: write "
+                f"algorithm.name = 'ppo', not '{config.algorithm.name}', or declare a detector"
             )
         if settings.mask != "info":
             mistakes.append("env: training takes masks from infos: leave out mask = 'observation'")

@@ -18,10 +18,11 @@ from niulab.agents.advantage.config import (
     HoldOut,
     HoleCarder,
     LatePlayer,
+    RatedPlayer,
     Steerer,
 )
 from niulab.agents.advantage.crowd import Attackers, Seats
-from niulab.agents.advantage.hiding import FrontierSeers, hidden_edge
+from niulab.agents.advantage.hiding import RatedSeers, hidden_edge
 from niulab.agents.advantage.late import LatePlayers, late_edge
 from niulab.agents.advantage.paid import Beneficiaries, Exploiters, exploited_edge, mispaid_edge
 from niulab.agents.advantage.sight import Seers, Steerers, Team, seen_edge, steered_edge
@@ -36,6 +37,7 @@ ATTACKS: Mapping[str, type[AttackConfig]] = MappingProxyType(
         "edge_sorter": EdgeSorter,
         "colluders": Colluders,
         "frontier": FrontierPlayer,
+        "rated": RatedPlayer,
         "steerer": Steerer,
         "late_player": LatePlayer,
         "beneficiary": Beneficiary,
@@ -50,7 +52,8 @@ _CROWDS: Mapping[str, Callable[[RuleSet, Seats, Any], Attackers]] = MappingProxy
         "hole_carder": Seers,
         "edge_sorter": Seers,
         "colluders": Team,
-        "frontier": FrontierSeers,
+        "frontier": RatedSeers,
+        "rated": RatedSeers,
         "steerer": Steerers,
         "late_player": LatePlayers,
         "beneficiary": Beneficiaries,
@@ -66,6 +69,7 @@ _EDGES: Mapping[str, Callable[[RuleSet, Any], Fraction]] = MappingProxyType(
         "edge_sorter": seen_edge,
         "colluders": seen_edge,
         "frontier": hidden_edge,
+        "rated": hidden_edge,
         "steerer": steered_edge,
         "late_player": late_edge,
         "beneficiary": mispaid_edge,

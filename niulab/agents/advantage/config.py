@@ -30,6 +30,7 @@ __all__ = [
     "HoleCarder",
     "LatePlayer",
     "PlayerConfig",
+    "RatedPlayer",
     "SightConfig",
     "Steerer",
     "high_slip",
@@ -217,6 +218,29 @@ class FrontierPlayer(SightConfig):
                 "a point of the frontier is for who sees the card: leave see_rate, noise, "
                 "cover_bet and hold_back out"
             )
+        return found
+
+
+class RatedPlayer(SightConfig):
+    """Sees a card and stakes high with a chance by its class: any policy of two slips.
+
+    rates: the chance of the high slip by class, in the order of ``shows``.
+    """
+
+    kind: Literal["rated"] = "rated"
+    place: Annotated[int, Field(ge=0, le=9)] = 5
+    rates: Annotated[tuple[Share, ...], Field(strict=False, min_length=1)]
+
+    @property
+    def seen_place(self) -> int:
+        return self.place
+
+    def mistakes(self, rules: RuleSet) -> list[str]:
+        found = super().mistakes(rules)
+        if self.see_rate != 1 or self.noise or self.cover_bet or self.hold_back:
+            found.append("rates say it all: leave see_rate, noise, cover_bet and hold_back out")
+        if not found and len(self.rates) != (k := len(self.channel.values(rules))):
+            found.append(f"rates has a chance for each of {k} classes, got {len(self.rates)}")
         return found
 
 

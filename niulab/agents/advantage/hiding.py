@@ -1,4 +1,6 @@
-"""Players on the stealth frontier: the most profit at each amount told to a log of the cards."""
+"""Players who stake high by chance: any policy of two slips, and those on the stealth frontier, the
+most profit at each amount told to a log of the cards.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +9,40 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.agents.advantage.config import FrontierPlayer, high_slip, low_slip
+from niulab.agents.advantage.config import (
+    FrontierPlayer,
+    RatedPlayer,
+    SightConfig,
+    high_slip,
+    low_slip,
+)
 from niulab.agents.advantage.crowd import Seats, cents_by_box
 from niulab.agents.advantage.sight import Seers
 from niulab.agents.advantage.worth import Plan, box_worths
 from niulab.engine.rules import RuleSet
 from niulab.solvers.limits.frontier import FrontierPoint, frontier_point
 
-__all__ = ["FrontierSeers", "hidden_edge", "hidden_point"]
+__all__ = ["RatedSeers", "hidden_edge", "hidden_point"]
 
 _HIGHS = 0
 
 
-class FrontierSeers(Seers):
-    """Stake high with the chance that the frontier gives what they see."""
+class RatedSeers(Seers):
+    """Stake high with the chance that their config, or the frontier, gives what they see."""
 
-    def __init__(self, rules: RuleSet, seats: Seats, config: FrontierPlayer) -> None:
-        self._point = hidden_point(rules, config)
+    def __init__(self, rules: RuleSet, seats: Seats, config: FrontierPlayer | RatedPlayer) -> None:
+        self._rates = np.array(_rates(rules, config))
         super().__init__(rules, seats, config)
-        self.high_rate = float(_chances(rules, config) @ self._point.policy[:, 1])
+        self.high_rate = float(_chances(rules, config) @ self._rates)
 
     def _plan(self) -> Plan:
         low = cents_by_box(self.rules, low_slip(self.rules, self.sight))
         high = cents_by_box(self.rules, high_slip(self.rules, self.sight))
-        n = len(self._point.policy) + 1  # the last signal, which never comes, is that of nothing
+        n = len(self._rates) + 1  # the last signal, which never comes, is that of nothing
         return Plan(self.boxes, low, np.tile(low, (n, 1)), high)
 
     def _chosen(self, signals: NDArray[np.int64]) -> NDArray[np.int64]:
-        rates = np.append(self._point.policy[:, 1], 0.0)
+        rates = np.append(self._rates, 0.0)
         return self._low + (self.chances(_HIGHS) < rates[signals])
 
 
@@ -45,24 +53,32 @@ def hidden_point(rules: RuleSet, config: FrontierPlayer) -> FrontierPoint:
     )
 
 
-def hidden_edge(rules: RuleSet, config: FrontierPlayer) -> Fraction:
+def hidden_edge(rules: RuleSet, config: FrontierPlayer | RatedPlayer) -> Fraction:
     """Mean cents a round, exactly for the policy as it is computed."""
     low = low_slip(rules, config)
     worths = box_worths(rules, config.channel, high_slip(rules, config).boxes)
     total = sum((cents * worths.blind[box] for box, cents in low.stakes), Fraction(0))
-    rates = hidden_point(rules, config).policy[:, 1].tolist()
+    rates = _rates(rules, config)
     gains = _gains(rules, config)[:, 1].tolist()
     for chance, rate, gain in zip(worths.card_chances, rates, gains, strict=True):
         total += chance * Fraction(rate) * gain * rules.base_unit_cents
     return total
 
 
-def _chances(rules: RuleSet, config: FrontierPlayer) -> NDArray[np.float64]:
+def _rates(rules: RuleSet, config: FrontierPlayer | RatedPlayer) -> list[float]:
+    """Chances of the high slip by class."""
+    if isinstance(config, RatedPlayer):
+        return [*config.rates]
+    rates: list[float] = hidden_point(rules, config).policy[:, 1].tolist()
+    return rates
+
+
+def _chances(rules: RuleSet, config: SightConfig) -> NDArray[np.float64]:
     worths = box_worths(rules, config.channel, high_slip(rules, config).boxes)
     return np.array([float(chance) for chance in worths.card_chances])
 
 
-def _gains(rules: RuleSet, config: FrontierPlayer) -> NDArray[np.object_]:
+def _gains(rules: RuleSet, config: SightConfig) -> NDArray[np.object_]:
     """Exact mean gain in base units over the low slip, by class, of the low and the high slip."""
     low, high = low_slip(rules, config), high_slip(rules, config)
     worths = box_worths(rules, config.channel, high.boxes)

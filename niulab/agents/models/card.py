@@ -40,7 +40,10 @@ Bandwidth = Annotated[float, Field(gt=0)]
 Widths = Annotated[tuple[Width, ...], Field(strict=False, max_length=8)]
 Quantiles = Annotated[int, Field(ge=1, le=1024)]
 
-_FREE = {"encoding", "observation", "point_flags", "reward", "reward_scale", "illegal", "mask"}
+_FREE = {
+    *("encoding", "observation", "point_flags", "mask"),
+    *("reward", "reward_scale", "illegal", "detector"),
+}
 """Settings that change what is shown or paid for learning, not what there is to decide."""
 
 

@@ -24,6 +24,7 @@ from niulab.envs.rows.shoe_rows import ShoeRows
 from niulab.envs.settings import EnvSettings
 from niulab.envs.sheets.croupier import SheetCroupier
 from niulab.envs.sheets.drawing import Sheets
+from niulab.envs.watch import Watch
 from niulab.solvers.channels import Signals
 
 __all__ = ["END_NAMES", "LIMIT", "N_ROUNDS", "Moves", "Rows", "Table", "some_rows"]
@@ -114,6 +115,8 @@ class Table:
         channel = settings.channel
         self._channel = None if channel is None else Signals(settings.rules, channel)
         self.signals = np.zeros(n, dtype=np.int64)
+        self.watch = None if settings.detector is None else Watch(settings)
+        self._values_seen = np.zeros(n, dtype=np.int64)
         self.sheets = np.zeros(n, dtype=np.int64)
         self._shoe = None if settings.shoe is None else ShoeRows(Encoding(settings), n)
         self._croupier = Croupier(settings.rules, settings.menu)
@@ -277,6 +280,8 @@ class Table:
         pending = self.is_pending[rows]
         cards = np.where(pending, self.forced[rows][:, self._channel.packet, 0], cards)
         self.signals[rows] = self._channel.draw_rows(seeds, rounds, cards)
+        if self.watch is not None:
+            self._values_seen[rows] = self._channel.values_of(cards)
 
     def _show(self, rows: Rows, slips: NDArray[np.int64] | int) -> None:
         """Deal the hands that the players of some rows are to set."""
@@ -350,6 +355,8 @@ class Table:
         moves.rewards[rows] = rewards_of(
             settings, nets=worths, bankrolls=before, has_reached_target=ends == _TARGET
         )
+        if self.watch is not None:
+            moves.rewards[rows] -= self.watch.prices[self._values_seen[rows], slips]
         moves.settled, moves.settled_rows = settled, rows
         moves.slips, moves.staked = slips, staked
         moves.dealers = dealers.copy()

@@ -30,6 +30,7 @@ from niulab.envs.seat.referee import Referee, Ruling
 from niulab.envs.seat.row_encoder import RowEncoder
 from niulab.envs.seat.shoe_sight import ShoeSight, first_of_shoe
 from niulab.envs.settings import N_SETTINGS, EnvSettings
+from niulab.envs.watch import Watch
 from niulab.errors import ConfigError
 
 __all__ = [
@@ -145,14 +146,16 @@ class Core:
         self._target = settings.target_cents
         self._is_expected = settings.reward == "expected" and rules.dealer_opens == "after_players"
         self._ahead = ahead or DealsAhead(rules, as_dealt=not self._is_sorted)
+        self.watch = None if settings.detector is None else Watch(settings)
         self._row = RowEncoder(self.encoding, State._fields)
         self._bets_from = lru_cache(_MOST_MASKS)(self._legal_bets)
         ones = np.ones(self._n_actions, dtype=np.bool_)
         self._all = legal_actions(ones)
         self._all_settings = legal_actions(np.arange(self._n_actions) < N_SETTINGS)
 
-    def __reduce__(self) -> tuple[type[Core], tuple[EnvSettings]]:
-        return type(self), (self.settings,)  # copies start with empty caches
+    def __reduce__(self) -> tuple[Any, ...]:
+        # copies start with empty caches, and with what their detector was told
+        return type(self), (self.settings,), {"watch": self.watch}
 
     @cached_property
     def _referee(self) -> Referee:
@@ -200,7 +203,10 @@ class Core:
         dealt = self._deal(state, action)
         if self._sets_hand:
             return dealt, Transition()
-        return self._settle(dealt, None)
+        following, transition = self._settle(dealt, None)
+        if self.watch is None:
+            return following, transition
+        return following, self._priced(transition, state, action, self.watch)
 
     def mask(self, state: State) -> NDArray[np.bool_]:
         """Legal actions, bool (n_actions,); all of them once the episode has ended."""
@@ -243,15 +249,23 @@ class Core:
             return None
         if state.phase != BETTING:
             return signals.nothing
-        seed, index = state.seed, state.round_index
-        packets = state.forced or deal_round(self.settings.rules, seed, index, 2)
-        return signals.draw(seed, index, packets[signals.packet][0])
+        return signals.draw(state.seed, state.round_index, self._first_card(state, signals.packet))
+
+    def _first_card(self, state: State, packet: int) -> int:
+        packets = state.forced or deal_round(self.settings.rules, state.seed, state.round_index, 2)
+        return int(packets[packet][0])
 
     def settings_at(self, state: State, *, is_settled: bool = False) -> EnvSettings:
         """The settings with the sheet known to be in force, or with the last settled round's."""
         return self.settings
 
     # ------------------------------------------------------------ one round
+
+    def _priced(self, transition: Transition, bet: State, slip: int, watch: Watch) -> Transition:
+        """The transition of a bet less what the detector takes for it."""
+        card = self._first_card(bet, watch.signals.packet)
+        value = watch.signals.values_of(np.array(card))
+        return transition._replace(reward=transition.reward - float(watch.prices[value, slip]))
 
     def _open_round(
         self,

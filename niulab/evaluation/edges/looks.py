@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.agents.base import Agent, as_actions
+from niulab.envs.encoding import Encoding
 from niulab.envs.settings import EnvSettings
+from niulab.errors import ConfigError
 from niulab.evaluation.asking import Progress, probabilities_of, why_memory_simulated
 from niulab.evaluation.score import Bounds, RoundScore
 from niulab.seeding import generator
-from niulab.solvers.channels import SignalValues
+from niulab.solvers.channels import SignalValues, signal_mixtures
 from niulab.solvers.policy_law import RESOLUTION, quantized
 
-__all__ = ["Looks", "bet_dependence", "score_looks"]
+__all__ = ["Looks", "bet_dependence", "peek_looks", "score_looks", "slip_shares"]
 
 _COPIES = 16
 """How often each observation is shown at once, to see whether its place matters."""
@@ -35,6 +37,17 @@ class Looks:
     observations: NDArray[Any]
     masks: NDArray[np.bool_]
     allowed: NDArray[np.bool_]
+
+
+def peek_looks(settings: EnvSettings) -> Looks:
+    """The observations of all signals of a task's channel that occur; raises ConfigError."""
+    if settings.channel is None:
+        raise ConfigError("the task has no channel: use niulab/Peek-v0, or give channel={}")
+    chances = [one.chance for one in signal_mixtures(settings.rules, settings.channel)]
+    signals = np.flatnonzero(np.array(chances) > 0)
+    masks = np.ones((len(signals), settings.n_actions), dtype=np.bool_)
+    observations = Encoding(settings).encode_bets(len(signals), signals=signals)
+    return Looks(signals, observations, masks, allowed=masks)
 
 
 def score_looks(
@@ -55,7 +68,7 @@ def score_looks(
     """
     stochastic = stochastic or bet_dependence(agent, looks) is not None
     unit = settings.rules.base_unit_cents
-    shares, n_illegal = _bets(agent, looks, stochastic=stochastic)
+    shares, n_illegal = slip_shares(agent, looks, stochastic=stochastic)
     value = Fraction(0)
     slips: dict[str, Fraction] = {}
     for signal, chosen in shares.items():
@@ -102,7 +115,7 @@ def bet_dependence(agent: Agent, looks: Looks) -> str | None:
     return None
 
 
-def _bets(
+def slip_shares(
     agent: Agent, looks: Looks, *, stochastic: bool
 ) -> tuple[dict[int, dict[int, Fraction]], int]:
     """Probability of each menu index by signal, and the number of illegal answers."""

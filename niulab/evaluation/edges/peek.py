@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
 from niulab.agents.base import Agent, StochasticAgent
-from niulab.envs.encoding import Encoding
 from niulab.envs.settings import EnvSettings
 from niulab.errors import ConfigError
 from niulab.evaluation.asking import Progress
-from niulab.evaluation.edges.looks import Looks, bet_dependence, score_looks
+from niulab.evaluation.edges.looks import bet_dependence, peek_looks, score_looks
+from niulab.evaluation.edges.stealth import score_watched, stealth_bounds
 from niulab.evaluation.score import Bounds, RoundScore
 from niulab.solvers.channels import SignalValues, signal_values
 
@@ -37,7 +35,18 @@ def evaluate_peek(
     reason = why_peek_simulated(agent, settings)
     if reason is not None:
         raise ConfigError(f"'{agent.name}' has no exact score: {reason}; simulate it instead")
-    values, looks = peek_values(settings), _looks(settings)
+    values, looks = peek_values(settings), peek_looks(settings)
+    if settings.detector is not None:
+        return score_watched(
+            agent,
+            settings,
+            looks,
+            values,
+            notes=(f"asked about all {len(looks.signals)} signals",),
+            stochastic=stochastic,
+            progress=progress,
+            task=task,
+        )
     uniform = _mean(values.blind_cents) / settings.rules.base_unit_cents
     return score_looks(
         agent,
@@ -65,7 +74,7 @@ def why_peek_simulated(agent: Agent, settings: EnvSettings) -> str | None:
         return "a player who may leave after the look is simulated in this version"
     if isinstance(agent, StochasticAgent):
         return None
-    return bet_dependence(agent, _looks(settings))
+    return bet_dependence(agent, peek_looks(settings))
 
 
 def peek_values(settings: EnvSettings) -> SignalValues:
@@ -80,6 +89,8 @@ def peek_bounds(settings: EnvSettings) -> Bounds:
     is_one = settings.n_rounds == 1 and settings.bankroll_cents is None
     if not is_one or settings.can_leave:
         return Bounds(random=None, optimum=None)
+    if settings.detector is not None:
+        return stealth_bounds(settings)
     values, unit = peek_values(settings), settings.rules.base_unit_cents
     floor, optimum = max(values.blind_cents) / unit, values.optimum_cents / unit
     return Bounds(random=floor, optimum=optimum, floor="best blind slip")
@@ -87,14 +98,3 @@ def peek_bounds(settings: EnvSettings) -> Bounds:
 
 def _mean(numbers: tuple[Fraction, ...]) -> Fraction:
     return sum(numbers, Fraction(0)) / len(numbers)
-
-
-# ---------------------------------------------------------------- asking
-
-
-def _looks(settings: EnvSettings) -> Looks:
-    """The observations of all signals that occur."""
-    signals = np.flatnonzero(np.array(peek_values(settings).chances) > 0)
-    masks = np.ones((len(signals), settings.n_actions), dtype=np.bool_)
-    observations = Encoding(settings).encode_bets(len(signals), signals=signals)
-    return Looks(signals, observations, masks, allowed=masks)

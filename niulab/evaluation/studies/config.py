@@ -21,7 +21,7 @@ from niulab.evaluation.studies.study import Progress, Study, StudyConfig
 
 __all__ = ["KINDS", "parse_study", "read_study", "run_study"]
 
-_HERE = ("systems", "target", "ruin", "mix", "kelly", "rebate", "promotions", "readings")
+_HERE = ("systems", "target", "ruin", "mix", "kelly", "rebate", "promotions", "readings", "stealth")
 _ELSEWHERE = {"detection": "niulab.evaluation.detection.calibration.detection"}
 
 KINDS = (*_HERE, *_ELSEWHERE)

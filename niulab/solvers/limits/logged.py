@@ -108,7 +108,10 @@ class _Problem:
         stakes = range(policy.shape[1])
         for _ in range(_MOST_STEPS):
             slope = self.chances[:, None] * (self.slope(policy) + weight / policy)
-            inverses = self._inverses(policy, weight)
+            try:
+                inverses = self._inverses(policy, weight)
+            except np.linalg.LinAlgError:  # flat but for rounding; the gap says how far it is
+                break
             # rows of the step add up to zero: the multipliers first, then every stake's block
             pushed = np.stack([inverses[a] @ slope[:, a] for a in stakes], axis=1)
             multipliers = np.linalg.lstsq(inverses.sum(axis=0), pushed.sum(axis=1))[0]

@@ -17,6 +17,7 @@ from niulab.agents.advantage.config import (
     FrontierPlayer,
     HoleCarder,
     LatePlayer,
+    RatedPlayer,
     Steerer,
     high_slip,
     low_slip,
@@ -28,6 +29,8 @@ from niulab.agents.advantage.worth import box_worths
 from niulab.engine.rules import load_rules
 from niulab.engine.wagers import Slip, verify_slip
 from niulab.errors import ConfigError
+from niulab.evaluation.logged.columns import simulate_blocks
+from niulab.evaluation.logged.config import FloorConfig
 from niulab.solvers.channels import Channel, signal_values
 from niulab.solvers.values import slip_values
 
@@ -117,6 +120,38 @@ def test_points_of_the_frontier_lie_between_open_play_and_none():
     assert FrontierPlayer(noise=0.1).mistakes(SHEET)
 
 
+def test_rates_play_any_policy_of_two_slips():
+    point = FrontierPlayer(mu=0.05, high="super=100")
+    rates = hidden_point(SHEET, point).policy[:, 1].tolist()
+    twin = RatedPlayer(rates=rates, high="super=100")
+    assert twin.mistakes(SHEET) == []
+    assert attack_edge(SHEET, twin) == attack_edge(SHEET, point)
+    open_play = RatedPlayer(rates=[1.0] * 5 + [0.0] * 8, high="super=100")
+    assert attack_edge(SHEET, open_play) == seen_edge(SHEET, HoleCarder(high="super=100"))
+    half = RatedPlayer(rates=[0.5] * 5 + [0.0] * 8, high="super=100")
+    assert attack_edge(SHEET, half) == seen_edge(SHEET, HoleCarder(high="super=100", see_rate=0.5))
+    assert RatedPlayer(rates=[0.5]).mistakes(SHEET) == [
+        "rates has a chance for each of 13 classes, got 1"
+    ]
+    assert RatedPlayer(rates=[0.5] * 13, hold_back=0.1).mistakes(SHEET)
+    with pytest.raises(ConfigError, match="rates"):
+        RatedPlayer(rates=[1.5])
+
+
+def test_rated_seers_stake_as_often_as_they_are_told():
+    rates = np.linspace(0.05, 0.95, 13)
+    player = RatedPlayer(count=40, rates=rates.tolist(), high="super=100")
+    floor = FloorConfig(rules=SHEET, players=(player,), rounds=500, seed=1, seats=1, dealers=1)
+    staked, seen = np.zeros(13), np.zeros(13)
+    for plays in simulate_blocks(floor, pairs=False, rounds_named=False):
+        ranks = plays.dealer_cards[:, 0] // 4
+        np.add.at(staked, ranks, plays.stakes[:, 2] > 0)
+        np.add.at(seen, ranks, 1)
+    assert seen.sum() == 20_000
+    errors = (staked / seen - rates) / np.sqrt(rates * (1 - rates) / seen)
+    assert np.abs(errors).max() < 4
+
+
 def test_limits_are_the_tables():
     config = HoleCarder(high="limits")
     slip = high_slip(SHEET, config)
@@ -190,7 +225,7 @@ def test_what_a_sheet_refuses_is_said(sheet, config, said):
 
 def test_nobody_is_refused_by_default():
     for kind, make in ATTACKS.items():
-        if kind not in {"steerer", "late_player"}:
+        if kind not in {"steerer", "late_player", "rated"}:
             assert make().mistakes(SHEET) == [], kind
     assert Steerer().mistakes(EVEN) == []
     assert np.isfinite(float(attack_edge(EVEN, Steerer())))

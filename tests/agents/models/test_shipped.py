@@ -50,6 +50,10 @@ SCORES = {  # the least that each is shipped for
     "ppo_arrange_hk": 0.999,
     "ppo_loophole": 1.0,
     "ppo_peek": 0.995,
+    "ppo_stealth_02": 0.98,
+    "ppo_stealth_05": 0.98,
+    "ppo_stealth_08": 0.95,
+    "ppo_stealth_12": 0.75,  # near the limit price all there is to win is .0017 a round
     "ppo_table": 1.0,
 }
 
@@ -118,4 +122,4 @@ def test_its_score_is_that_of_its_card(name):
     assert score.pop("agent") == f"trained:{said.pop('agent')}"
     assert score == said
     if "regret" in said and isinstance(said["regret"], dict):
-        assert Fraction(said["regret"]["exact"]) >= 0
+        assert Fraction(said["regret"].get("exact", said["regret"]["float"])) >= 0
