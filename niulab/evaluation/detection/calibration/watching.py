@@ -1,0 +1,125 @@
+"""Which portfolio watches whom: everything at once, or one attack that is declared in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from niulab.agents.advantage.config import (
+    AttackConfig,
+    CardSwitcher,
+    Colluders,
+    HoldOut,
+    LatePlayer,
+    SightConfig,
+    Steerer,
+    high_slip,
+    low_slip,
+)
+from niulab.engine.cards import HAND_SIZE
+from niulab.engine.rules import RuleSet
+from niulab.errors import ConfigError
+from niulab.evaluation.detection.attacks.groups import COLLUSION, group_portfolio
+from niulab.evaluation.detection.attacks.late import LATE, late_blocks
+from niulab.evaluation.detection.attacks.steering import STEERED, steering_block
+from niulab.evaluation.detection.attacks.switching import (
+    SWITCHED,
+    held_out_block,
+    switching_block,
+)
+from niulab.evaluation.detection.features import top_box
+from niulab.evaluation.detection.portfolio import (
+    Block,
+    Portfolio,
+    declared_portfolio,
+    weighted,
+)
+from niulab.evaluation.detection.watch import watch_portfolio
+from niulab.evaluation.playlog.plays import boxes_of
+
+__all__ = ["attack_named", "boxes_raised", "declared_for", "full_for", "watch_for"]
+
+_PORTFOLIOS: dict[tuple[str, str], Any] = {}
+
+_P = TypeVar("_P", Portfolio, Portfolio | None)
+
+
+def watch_for(rules: RuleSet, *, seats: bool) -> Portfolio:
+    """The portfolio that judges every player of a log of a sheet; kept."""
+    return _kept(rules, f"watch {seats}", lambda: watch_portfolio([rules], seats=seats))
+
+
+def full_for(rules: RuleSet, attacker: AttackConfig) -> Portfolio:
+    """What watches for an attacker without knowing his attack; of colluders, that they collude.
+
+    Switching and steering need the other seats of the table.
+    """
+    if isinstance(attacker, Colluders):
+        return _kept(rules, COLLUSION, lambda: group_portfolio([rules]))
+    return watch_for(rules, seats=isinstance(attacker, CardSwitcher | Steerer))
+
+
+def declared_for(rules: RuleSet, attacker: AttackConfig) -> Portfolio | None:
+    """The attack declared in advance, None where there is no portfolio for it; kept."""
+    if isinstance(attacker, SightConfig) and not isinstance(attacker, Steerer):
+        return _declared_sight(rules, attacker)
+    name = attack_named(attacker)
+    return _kept(rules, f"declared {attacker.kind}", lambda: _alone(rules, name, attacker))
+
+
+def attack_named(attacker: AttackConfig) -> str:
+    """The attack of the portfolio that explains an attacker."""
+    if isinstance(attacker, Colluders):
+        return COLLUSION
+    if isinstance(attacker, Steerer):
+        return STEERED
+    if isinstance(attacker, SightConfig):
+        return "own card seen" if attacker.seen_place < HAND_SIZE else "dealer's card seen"
+    return LATE if isinstance(attacker, LatePlayer) else SWITCHED
+
+
+def boxes_raised(rules: RuleSet, attacker: AttackConfig) -> tuple[str, ...]:
+    """Boxes on which he stakes more when something favors him."""
+    low, high = low_slip(rules, attacker), high_slip(rules, attacker)
+    return tuple(box for box in rules.boxes if high.stake(box) != low.stake(box))
+
+
+def _declared_sight(rules: RuleSet, attacker: SightConfig) -> Portfolio | None:
+    place, raised = attacker.seen_place, boxes_raised(rules, attacker)
+    mains = tuple(box for box in boxes_of(rules)[:3] if box in raised)
+    top = boxes_of(rules)[top_box(rules)]
+
+    def make() -> Portfolio | None:
+        # several boxes together, or else the one of the highest odds if it is among them
+        for boxes in (mains, (top,)):
+            box: Any = boxes[0] if len(boxes) == 1 else boxes
+            with suppress(ConfigError):
+                if boxes and set(boxes) <= set(mains):
+                    return declared_portfolio(rules, place=place, box=box)
+        return None
+
+    return _kept(rules, f"declared {place} {' '.join(mains)}", make)
+
+
+def _alone(rules: RuleSet, name: str, attacker: AttackConfig) -> Portfolio | None:
+    """The components of one attack with all the weight."""
+    blocks: list[Block] = []
+    if isinstance(attacker, Steerer):
+        steering = steering_block([rules])
+        blocks = [steering] if steering is not None else []
+    elif isinstance(attacker, CardSwitcher):
+        blocks = [switching_block()]
+    elif isinstance(attacker, HoldOut):
+        blocks = [held_out_block([rules])]
+    elif isinstance(attacker, LatePlayer):
+        blocks = [*late_blocks([rules])]
+    return Portfolio((rules,), tuple(weighted(blocks, {name: 1.0})), "declared") if blocks else None
+
+
+def _kept(rules: RuleSet, name: str, make: Callable[[], _P]) -> _P:
+    key = rules.rules_hash, name
+    if key not in _PORTFOLIOS:
+        _PORTFOLIOS[key] = make()
+    made: _P = _PORTFOLIOS[key]
+    return made
