@@ -218,6 +218,27 @@ def test_a_small_study(small):
     assert small.headline()["worst_mean_error"] <= 1e-12
 
 
+def test_several_boxes_and_the_compulsory_one_are_found_near_their_limits():
+    words = {"horizons": (), "n_floors": 0, "n_long": 0, "n_players": 1, "n_rounds": 2}
+    grid = {
+        "starts": (0,),
+        "see_rates": (1.0, 0.5),
+        "camouflage": (0.1,),
+        "spreads": ("single=500", "single=500,double=500,super=500"),
+        "attack_players": 80,
+        "attack_rounds": 600,
+    }
+    study = detection_study(DetectionConfig(**{**SMALL, **words, **grid}))
+    assert len(study.found) == 8
+    for one in study.found:
+        assert one.full.n_found == one.declared.n_found == 80
+        # 80 players: half-widths are up to 10 % of the mean
+        assert one.declared.mean - one.declared.half_width <= 1.5 * one.limit
+        assert one.declared.mean <= 1.6 * one.limit
+        assert one.full.mean <= 1.3 * one.priced
+        assert one.named >= 0.9
+
+
 def test_exposure_agrees_with_wald(small):
     # E[net at the alarm] = E[rounds] x E[net of a round]; SD of a round about 2 units
     for one in small.found:
@@ -270,8 +291,12 @@ def test_what_is_shipped_plays_every_honest_kind():
 
     assert set(system_names()) <= systems
     assert {"win-goal"} <= systems
-    assert config.declares(HoleCarder(high="single=500")) is None
-    assert config.declares(HoleCarder(high="super=100")) == 5
+    assert config.declares(HoleCarder(high="single=500")) == (5, ("single",))
+    assert config.declares(HoleCarder(place=0, high="super=100")) == (0, ("super",))
+    every = HoleCarder(high="single=500,double=500,super=500")
+    assert config.declares(every) == (5, ("single", "double", "super"))
+    assert config.declares(HoleCarder(high="single=100")) is None  # nothing is raised
+    assert config.declares(LatePlayer(post_rate=1.0)) is None
     assert load_rules("single-double-super").name == config.rules.name
 
 
@@ -286,6 +311,7 @@ def test_the_promises_at_their_sizes():
         n_rounds=300,
         attack_players=400,
         starts=(0,),
+        spreads=("super=100", "single=500", "single=500,double=500,super=500"),
         n_floors=1,
     )
     study = detection_study(config)

@@ -16,11 +16,13 @@ from niulab.agents.advantage.config import (
     PlayerConfig,
     SightConfig,
     high_slip,
+    low_slip,
 )
 from niulab.agents.advantage.sight import seen_plan
 from niulab.agents.advantage.worth import box_worths
 from niulab.errors import NiuLabError
 from niulab.evaluation.detection.features import top_box
+from niulab.evaluation.detection.scores import N_MAIN
 from niulab.evaluation.logged.config import FloorConfig, read_floor
 from niulab.evaluation.logged.honest import Bettor
 from niulab.evaluation.playlog.plays import boxes_of
@@ -128,16 +130,14 @@ class DetectionConfig(StudyConfig):
         rate = float(sum(c for c, good in zip(chances, is_favorable, strict=True) if good))
         return Bettor(system="flat", side=unit, side_rate=rate), seer
 
-    def declares(self, player: AttackConfig) -> int | None:
-        """The place that a declared portfolio watches for an attacker; None where it has none.
-
-        It watches for stakes on the box of the highest odds.
-        """
+    def declares(self, player: AttackConfig) -> tuple[int, tuple[str, ...]] | None:
+        """The place and the boxes that a declared portfolio watches for an attacker, or None."""
         if not isinstance(player, SightConfig):
             return None
-        top = boxes_of(self.rules)[top_box(self.rules)] or ""
-        is_staked = high_slip(self.rules, player).stake(top) > 0
-        return player.seen_place if is_staked else None
+        low, high = low_slip(self.rules, player), high_slip(self.rules, player)
+        raised = [box for box in boxes_of(self.rules)[:N_MAIN] if box is not None]
+        raised = [box for box in raised if high.stake(box) > low.stake(box)]
+        return (player.seen_place, tuple(raised)) if raised else None
 
     def table(self, player: PlayerConfig, *, players: int, rounds: int, seed: int) -> FloorConfig:
         """Players of one kind, each alone at a table; raises ConfigError."""

@@ -100,8 +100,8 @@ def _attack_piece(config: DetectionConfig, name: str, player: AttackConfig) -> _
     purpose = f"detection/attack/{name}/{player.parameters}"
     rounds, n = player.start + config.attack_rounds, config.attack_players
     floor = config.table(player, players=n, rounds=rounds, seed=stream_seed(config.seed, purpose))
-    place = config.declares(player)
-    run = partial(attack_part, floor, player, place=place, alpha=config.alpha)
+    declared = config.declares(player)
+    run = partial(attack_part, floor, player, declared=declared, alpha=config.alpha)
     depends = {"purpose": purpose, "n": n, "rounds": rounds, "alpha": config.alpha}
     return _Piece(depends, AttackPart, run)
 

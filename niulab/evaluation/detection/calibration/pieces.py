@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from niulab.agents.advantage.config import AttackConfig
 from niulab.engine.rules import RuleSet
 from niulab.evaluation.detection.calibration.luck import Luck
-from niulab.evaluation.detection.features import top_box
 from niulab.evaluation.detection.fold import PlayerStates, fold, log_e_values
 from niulab.evaluation.detection.lists import e_bh
 from niulab.evaluation.detection.portfolio import Portfolio, declared_portfolio
@@ -20,7 +19,7 @@ from niulab.evaluation.detection.watch import given_factors, watch_portfolio
 from niulab.evaluation.logged.columns import simulate_blocks
 from niulab.evaluation.logged.config import FloorConfig
 from niulab.evaluation.logged.seating import seat_players
-from niulab.evaluation.playlog.plays import Plays, boxes_of
+from niulab.evaluation.playlog.plays import Plays
 
 __all__ = [
     "AttackPart",
@@ -97,12 +96,11 @@ def watch_for(rules: RuleSet, *, seats: bool) -> Portfolio:
     return _PORTFOLIOS[key]
 
 
-def declared_for(rules: RuleSet, place: int) -> Portfolio:
-    """The declared attack on one place and the box of the highest odds; kept."""
-    key = rules.rules_hash, "declared", place
+def declared_for(rules: RuleSet, place: int, boxes: tuple[str, ...]) -> Portfolio:
+    """The declared attack on one place and some boxes; kept."""
+    key = rules.rules_hash, " ".join(("declared", *boxes)), place
     if key not in _PORTFOLIOS:
-        box = boxes_of(rules)[top_box(rules)] or ""
-        _PORTFOLIOS[key] = declared_portfolio(rules, place=place, box=box)
+        _PORTFOLIOS[key] = declared_portfolio(rules, place=place, box=boxes)
     return _PORTFOLIOS[key]
 
 
@@ -125,14 +123,18 @@ def honest_part(floor: FloorConfig, z_from: int) -> HonestPart:
 
 
 def attack_part(
-    floor: FloorConfig, attacker: AttackConfig, *, place: int | None, alpha: float
+    floor: FloorConfig,
+    attacker: AttackConfig,
+    *,
+    declared: tuple[int, tuple[str, ...]] | None,
+    alpha: float,
 ) -> AttackPart:
     """Play attackers, each alone at a table, until all are found or the rounds are over.
 
-    place: of the declared attack, None where nothing is declared.
+    declared: place and boxes of the declared attack, None where nothing is declared.
     """
     full, n = watch_for(floor.rules, seats=False), floor.n_players
-    portfolios = [full] if place is None else [full, declared_for(floor.rules, place)]
+    portfolios = [full] if declared is None else [full, declared_for(floor.rules, *declared)]
     states = [PlayerStates.fresh(n, portfolio) for portfolio in portfolios]
     won, done = np.zeros(n, dtype=np.int64), 0
     for plays in _blocks(floor, _SOON):
@@ -159,7 +161,7 @@ def attack_part(
     ]
     names = np.array(full.attacks)[states[0].shares.argmax(axis=1)]
     return AttackPart(
-        declared=delays[1] if place is not None else [],
+        declared=delays[1] if declared is not None else [],
         full=delays[0],
         won_cents=won.tolist(),
         named=np.where(states[0].alarms > 0, names, "").tolist(),
