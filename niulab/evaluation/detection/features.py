@@ -43,6 +43,7 @@ __all__ = [
     "card_law",
     "card_values",
     "judged",
+    "least_required",
     "low_law",
     "rank_law",
     "rank_values",
@@ -98,6 +99,12 @@ def top_box(rules: RuleSet) -> int:
 
 
 _TOP_BOXES: dict[str, int] = {}
+
+
+def least_required(rules: RuleSet) -> float:
+    """Cents that the required box takes at least; 0 where a sheet requires none."""
+    required = rules.required_box
+    return float(rules.boxes[required].minimum_cents) if required is not None else 0.0
 
 
 def _find_top_box(rules: RuleSet) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.errors import ConfigError
-from niulab.evaluation.detection.features import RESULT, SLOTS, slot_levels, top_box
+from niulab.evaluation.detection.features import RESULT, SLOTS, least_required, slot_levels, top_box
 from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.detection.scores import N_STATISTICS, RoundStarts, round_starts, score_bins
 from niulab.evaluation.playlog.plays import Plays
@@ -28,9 +28,9 @@ class PlayerStates:
     """What is kept of P players: all that later rounds need.
 
     values: (P, n_components) wealth in units of 1e100**power. powers, n_rounds: int64 (P,).
-    statistics: (P, 6) of the stake scores. peaks: (P,) largest log e-value so far. alarms: int64
-    (P,), the player's round at which the bar was first reached, 0 for never. shares: (P,
-    n_attacks), each attack's share of the e-value at that round.
+    statistics: (P, N_STATISTICS) of the stake scores. peaks: (P,) largest log e-value so far.
+    alarms: int64 (P,), the player's round at which the bar was first reached, 0 for never. shares:
+    (P, n_attacks), each attack's share of the e-value at that round.
     """
 
     values: Floats
@@ -121,6 +121,7 @@ def fold(
         states.statistics[starts.codes],
         base_units=np.array([float(rules.base_unit_cents) for rules in sheets]),
         top_boxes=np.array([top_box(rules) for rules in sheets]),
+        least=np.array([least_required(rules) for rules in sheets]),
     )
     levels = slot_levels(plays, sheets, portfolio.slots | {RESULT})
     weights = _seat_weights(plays, starts)

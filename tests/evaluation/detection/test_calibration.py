@@ -27,6 +27,7 @@ from niulab.evaluation.detection.calibration.exact import (
     component_weight,
     information_of,
     mean_errors,
+    portfolio_digest,
     split_information,
     start_weight,
     units_a_round,
@@ -183,10 +184,16 @@ def test_who_watches_whom(sheet):
         assert attack_named(player) == name
         declared = declared_for(rules, player)
         assert name in full_for(rules, player).attacks
-        # the group's cards are declared as anybody's
-        assert declared.attacks == (("dealer's card seen",) if name == "collusion" else (name,))
+        assert declared.attacks == (name,)
     assert boxes_raised(sheet, HoleCarder(high="single=500,super=100")) == ("single", "super")
     assert declared_for(sheet, HoleCarder(high="single=100")) is None  # nothing is raised
+    boxes = ("single=500", "super=100", "single=500,double=500,super=500")
+    digests = {
+        portfolio_digest(declared_for(sheet, HoleCarder(place=place, high=high)))
+        for place in (0, 5)
+        for high in boxes
+    }
+    assert len(digests) == 6
 
 
 # ---------------------------------------------------------------- what is exact
@@ -380,6 +387,28 @@ def test_a_small_study(small):
     assert small.headline()["worst_mean_error"] <= 1e-12
 
 
+def test_several_boxes_and_the_compulsory_one_are_found_near_their_limits():
+    words = {"horizons": (), "n_floors": 0, "n_long": 0, "n_players": 1, "n_rounds": 2}
+    grid = {
+        "starts": (0,),
+        "see_rates": (1.0, 0.5),
+        "camouflage": (0.1,),
+        "spreads": ("single=500", "single=500,double=500,super=500"),
+        "attack_players": 80,
+        "attack_rounds": 600,
+        "n_permutations": 0,
+    }
+    study = detection_study(DetectionConfig(**{**SMALL, **words, **grid}))
+    assert len(study.found) == 8
+    for one in study.found:
+        assert one.full.n_found == one.declared.n_found == 80
+        # 80 players: half-widths are up to 10 % of the mean
+        assert one.declared.mean - one.declared.half_width <= 1.5 * one.limit
+        assert one.declared.mean <= 1.6 * one.limit
+        assert one.full.mean <= 1.3 * one.priced
+        assert one.named >= 0.9
+
+
 def test_exposure_agrees_with_wald(small):
     # E[net at the alarm] = E[rounds] x E[net of a round]; SD of a round about 2 units
     for one in small.found:
@@ -465,6 +494,7 @@ def test_the_promises_at_their_sizes():
         attack_players=400,
         others=(),
         starts=(0,),
+        spreads=("super=100", "single=500", "single=500,double=500,super=500"),
         n_floors=1,
     )
     study = detection_study(config)

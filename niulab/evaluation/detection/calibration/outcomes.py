@@ -83,8 +83,8 @@ class Found:
 
     limit: ln(1/alpha)/I rounds. priced: with the published weight of one of its components besides;
     and since: with that of its start as well. named: of the full portfolio's alarms, the share that
-    names it first. is_one_box: whether one box alone changes with what is seen, as is declared.
-    won_units: mean net of the attack's rounds to the alarm; units: exact, a round.
+    names it first. is_one_box: whether one box alone changes with what is seen. won_units: mean
+    net of the attack's rounds to the alarm; units: exact, a round.
     """
 
     attack: str

@@ -74,8 +74,7 @@ class ScorePart:
 class FloorPart:
     """A floor listed: players, attackers, listed, honest among them; and alarms of the honest.
 
-    n_early: honest players whose e-value ever reached 20. named: attackers whose true attack has
-    the largest share.
+    n_early: honest players whose e-value ever reached 20.
     """
 
     n_players: int

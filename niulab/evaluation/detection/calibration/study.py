@@ -93,7 +93,7 @@ class DetectionStudy(OfConfig):
             "alphas": list(self.config.alphas),
             "worst_false_alarms": shares,
             "worst_declared_ratio": max(
-                (one.declared.mean / one.limit for one in one_box if one.declared), default=None
+                (one.declared.mean / one.limit for one in at_once if one.declared), default=None
             ),
             "worst_full_ratio": max((one.full.mean / one.priced for one in one_box), default=None),
             "worst_full_ratio_of_many_boxes": max(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from niulab.agents.advantage.config import (
@@ -19,22 +18,22 @@ from niulab.agents.advantage.config import (
 )
 from niulab.engine.cards import HAND_SIZE
 from niulab.engine.rules import RuleSet
-from niulab.errors import ConfigError
+from niulab.evaluation.detection.attacks.declared import (
+    declared_group,
+    declared_steering,
+    declared_switching,
+)
 from niulab.evaluation.detection.attacks.groups import COLLUSION, group_portfolio
 from niulab.evaluation.detection.attacks.late import LATE, late_blocks
-from niulab.evaluation.detection.attacks.steering import STEERED, steering_block
-from niulab.evaluation.detection.attacks.switching import (
-    SWITCHED,
-    held_out_block,
-    switching_block,
-)
-from niulab.evaluation.detection.features import top_box
+from niulab.evaluation.detection.attacks.steering import STEERED
+from niulab.evaluation.detection.attacks.switching import SWITCHED, held_out_block
 from niulab.evaluation.detection.portfolio import (
     Block,
     Portfolio,
     declared_portfolio,
     weighted,
 )
+from niulab.evaluation.detection.scores import N_MAIN
 from niulab.evaluation.detection.watch import watch_portfolio
 from niulab.evaluation.playlog.plays import boxes_of
 
@@ -62,10 +61,9 @@ def full_for(rules: RuleSet, attacker: AttackConfig) -> Portfolio:
 
 def declared_for(rules: RuleSet, attacker: AttackConfig) -> Portfolio | None:
     """The attack declared in advance, None where there is no portfolio for it; kept."""
-    if isinstance(attacker, SightConfig) and not isinstance(attacker, Steerer):
-        return _declared_sight(rules, attacker)
-    name = attack_named(attacker)
-    return _kept(rules, f"declared {attacker.kind}", lambda: _alone(rules, name, attacker))
+    return _kept(
+        rules, f"declared {attacker.kind} {attacker.parameters}", lambda: _declared(rules, attacker)
+    )
 
 
 def attack_named(attacker: AttackConfig) -> str:
@@ -85,36 +83,28 @@ def boxes_raised(rules: RuleSet, attacker: AttackConfig) -> tuple[str, ...]:
     return tuple(box for box in rules.boxes if high.stake(box) != low.stake(box))
 
 
-def _declared_sight(rules: RuleSet, attacker: SightConfig) -> Portfolio | None:
-    place, raised = attacker.seen_place, boxes_raised(rules, attacker)
-    mains = tuple(box for box in boxes_of(rules)[:3] if box in raised)
-    top = boxes_of(rules)[top_box(rules)]
-
-    def make() -> Portfolio | None:
-        # several boxes together, or else the one of the highest odds if it is among them
-        for boxes in (mains, (top,)):
-            box: Any = boxes[0] if len(boxes) == 1 else boxes
-            with suppress(ConfigError):
-                if boxes and set(boxes) <= set(mains):
-                    return declared_portfolio(rules, place=place, box=box)
+def _declared(rules: RuleSet, attacker: AttackConfig) -> Portfolio | None:
+    if isinstance(attacker, CardSwitcher):
+        return declared_switching(rules)
+    if isinstance(attacker, HoldOut):
+        return _alone(rules, [held_out_block([rules])], SWITCHED)
+    if isinstance(attacker, LatePlayer):
+        return _alone(rules, [*late_blocks([rules])], LATE)
+    if not isinstance(attacker, SightConfig):
         return None
-
-    return _kept(rules, f"declared {place} {' '.join(mains)}", make)
-
-
-def _alone(rules: RuleSet, name: str, attacker: AttackConfig) -> Portfolio | None:
-    """The components of one attack with all the weight."""
-    blocks: list[Block] = []
     if isinstance(attacker, Steerer):
-        steering = steering_block([rules])
-        blocks = [steering] if steering is not None else []
-    elif isinstance(attacker, CardSwitcher):
-        blocks = [switching_block()]
-    elif isinstance(attacker, HoldOut):
-        blocks = [held_out_block([rules])]
-    elif isinstance(attacker, LatePlayer):
-        blocks = [*late_blocks([rules])]
-    return Portfolio((rules,), tuple(weighted(blocks, {name: 1.0})), "declared") if blocks else None
+        return declared_steering(rules, place=attacker.seen_place)
+    place, raised = attacker.seen_place, boxes_raised(rules, attacker)
+    boxes = tuple(box for box in boxes_of(rules)[:N_MAIN] if box in raised)
+    if not boxes:
+        return None
+    declare = declared_group if isinstance(attacker, Colluders) else declared_portfolio
+    return declare(rules, place=place, box=boxes)
+
+
+def _alone(rules: RuleSet, blocks: Sequence[Block], name: str) -> Portfolio:
+    """The components of one attack with all the weight."""
+    return Portfolio((rules,), tuple(weighted(blocks, {name: 1.0})), "declared")
 
 
 def _kept(rules: RuleSet, name: str, make: Callable[[], _P]) -> _P:
