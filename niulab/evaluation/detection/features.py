@@ -43,7 +43,7 @@ __all__ = [
     "card_law",
     "card_values",
     "judged",
-    "least_required",
+    "least_stakes",
     "low_law",
     "rank_law",
     "rank_values",
@@ -101,10 +101,11 @@ def top_box(rules: RuleSet) -> int:
 _TOP_BOXES: dict[str, int] = {}
 
 
-def least_required(rules: RuleSet) -> float:
-    """Cents that the required box takes at least; 0 where a sheet requires none."""
+def least_stakes(rules: RuleSet) -> Floats:
+    """Cents on each of the main boxes of who stakes no more than the sheet requires, (3,)."""
     required = rules.required_box
-    return float(rules.boxes[required].minimum_cents) if required is not None else 0.0
+    least = rules.boxes[required].minimum_cents if required is not None else 0
+    return np.array([float(least), 0.0, 0.0])
 
 
 def _find_top_box(rules: RuleSet) -> int:

@@ -107,9 +107,9 @@ def stake_sums(
 ):
     """Sum stakes, int64 (n, 4), by round into base units (n_rounds,) and shares on the top box.
 
-    heights: (n_rounds, 3), base units a seat on each main box, less the least stake of the required
-    one. rounds: as of ``RoundStarts``. tops, base_units, least: by sheet, whose last one serves
-    unknown rules.
+    heights: (n_rounds, 3), base units a seat on each main box beyond its least stake. rounds: as of
+    ``RoundStarts``. tops, base_units, least (n_sheets, 3): by sheet, whose last one serves unknown
+    rules.
     """
     for i in range(len(rounds) - 1):
         total, on_top = np.int64(0), np.int64(0)
@@ -118,9 +118,8 @@ def stake_sums(
             total += stakes[row, 0] + stakes[row, 1] + stakes[row, 2] + stakes[row, 3]
             on_top += stakes[row, tops[rules[row]]]
             unit = base_units[rules[row]] * (rounds[i + 1] - rounds[i])
-            heights[i, 0] += max(stakes[row, 0] - least[rules[row]], 0.0) / unit
-            heights[i, 1] += stakes[row, 1] / unit
-            heights[i, 2] += stakes[row, 2] / unit
+            for box in range(3):
+                heights[i, box] += max(stakes[row, box] - least[rules[row], box], 0.0) / unit
         units[i] = total / base_units[rules[rounds[i]]]
         shares[i] = on_top / total if total > 0 else 0.0
         is_top_staked[i] = on_top > 0

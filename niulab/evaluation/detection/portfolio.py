@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from niulab.engine.cards import HAND_SIZE, N_CARDS, RANKS
 from niulab.engine.rules import RuleSet
+from niulab.engine.wagers import Slip, verify_slip
 from niulab.errors import ConfigError
 from niulab.evaluation.detection.attacks.slips import SLIP_RATES, slip_table
 from niulab.evaluation.detection.factors import likelihood_table, tilt_table, verify_means
@@ -94,11 +95,16 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Portfolio:
-    """Blocks over some sheets; raises ConfigError for factors without mean one or bad weights."""
+    """Blocks over some sheets; raises ConfigError for factors without mean one or bad weights.
+
+    low: cents on each main box, (N_MAIN,), of a seat that raises none, by which the first rounds of
+    a player are measured; None for the least that a sheet takes.
+    """
 
     sheets: tuple[RuleSet, ...]
     blocks: tuple[Block, ...]
     name: str = "full"
+    low: Floats | None = None
     attacks: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -194,13 +200,20 @@ def seen_blocks(sheets: Sequence[RuleSet], *, ordered: bool = True) -> Iterator[
 
 
 def declared_portfolio(
-    rules: RuleSet, *, place: int, box: str | Sequence[str], rates: Floats | None = None
+    rules: RuleSet,
+    *,
+    place: int,
+    box: str | Sequence[str],
+    low: str | None = None,
+    rates: Floats | None = None,
 ) -> Portfolio:
     """Who sees the card at one place of the deal and raises the boxes that it favors.
 
     place: 0-4 the player's own cards, 5-9 the dealer's. box: those he may raise, one or several of
-    the main boxes. rates: (n, 2), chances to see the card and to hide it; by default a mixture.
-    Raises ConfigError for a place that is none, or boxes that no card there favors.
+    the main boxes. low: what he stakes otherwise, as "single=300"; by default the least that the
+    sheet takes. rates: (n, 2), chances to see the card and to hide it; by default a mixture. Raises
+    ConfigError for a place that is none, or boxes that no card there favors, and WagerError for a
+    slip that is none.
     """
     verify_one_deck(rules)
     if not 0 <= place < len(CARD_SLOTS):
@@ -220,7 +233,18 @@ def declared_portfolio(
         )
     mask = sum(known[name] for name in set(names))
     block = _slip_block([rules], place, SLIP_RATES if rates is None else rates, declared=mask)
-    return Portfolio((rules,), tuple(weighted([block], {_SEEN[whose]: 1.0})), "declared")
+    weights = {_SEEN[whose]: 1.0}
+    return Portfolio((rules,), tuple(weighted([block], weights)), "declared", _low(rules, low))
+
+
+def _low(rules: RuleSet, text: str | None) -> Floats | None:
+    """Cents on each main box of a slip; raises WagerError."""
+    if text is None:
+        return None
+    slip = Slip.of(text)
+    verify_slip(rules, slip)
+    columns = boxes_of(rules)[:N_MAIN]
+    return np.array([float(slip.stake(box)) if box is not None else 0.0 for box in columns])
 
 
 def weighted(blocks: Sequence[Block], attacks: Mapping[str, float]) -> Iterator[Block]:

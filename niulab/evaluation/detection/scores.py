@@ -100,9 +100,9 @@ def score_bins(
 ) -> Scores:
     """Scores of rows sorted by player, whose ``statistics`` (n_players, N_STATISTICS) go on.
 
-    base_units, top_boxes, least: (n_sheets,), cents, column and the least cents on the required
-    box by the code of a row's rules. Seats of one player in one round share the scores of their
-    stakes together.
+    base_units, top_boxes: (n_sheets,), cents and column by the code of a row's rules; least:
+    (n_sheets, N_MAIN), cents on each main box of a seat that raises none. Seats of one player in
+    one round share the scores of their stakes together.
     """
     from niulab.evaluation.detection.kernels import raised_bins, running_bins, stake_sums
 

@@ -7,7 +7,7 @@ import pytest
 from table_players import exchanged, seated, steered
 
 from niulab.engine.rules import load_rules
-from niulab.errors import ConfigError
+from niulab.errors import ConfigError, WagerError
 from niulab.evaluation.detection.attacks import switching
 from niulab.evaluation.detection.attacks.declared import (
     declared_group,
@@ -19,6 +19,7 @@ from niulab.evaluation.detection.attacks.steering import steering_block, steerin
 from niulab.evaluation.detection.attacks.switching import pair_factors, switching_factors
 from niulab.evaluation.detection.features import best_own_ranks, rank_law, rank_values
 from niulab.evaluation.detection.fold import PlayerStates, fold
+from niulab.evaluation.detection.portfolio import declared_portfolio
 from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.playlog.plays import Plays
 from niulab.solvers.limits.information import mutual_information
@@ -84,20 +85,39 @@ def test_a_declared_switcher_is_found_near_the_limit(sheet, monkeypatch):
     assert 12 < found.mean() <= 1.5 * 12.5
 
 
-def test_a_declared_group_is_found_near_the_limit(sheet):
+@pytest.mark.parametrize("box", ["single", "super"])
+def test_a_declared_group_is_found_near_the_limit(sheet, box):
     plays = seated(sheet, 100, 2, 60, seed=6)
-    stakes = plays.stakes.copy()
-    stakes[:, 2] = 100 * (plays.dealer_cards[:, 0] // 4 < 5)  # both are told of an ace to a five
+    stakes, column = plays.stakes.copy(), ("single", "double", "super").index(box)
+    stakes[:, column] += 100 * (plays.dealer_cards[:, 0] // 4 < 5)  # both know of an ace to a five
     plays = seated(sheet, 100, 2, 60, seed=6, stakes=stakes)
     names = plays.texts.players
     groups = [Group(f"g{k}", (names[2 * k], names[2 * k + 1])) for k in range(100)]
-    portfolio = declared_group(sheet, place=5, box="super")
+    portfolio = declared_group(sheet, place=5, box=box, low="single=200")
     assert portfolio.attacks == ("collusion",)
     rows = group_plays(plays, groups)
     found = fold(portfolio, PlayerStates.fresh(100, portfolio), rows).states.alarms
     limit = log(1_000) / 0.66628
     assert (found > 0).all()
     assert limit < found.mean() <= 1.5 * limit
+
+
+def test_a_declared_low_slip_makes_the_first_rounds_tell(sheet):
+    plays = seated(sheet, 200, 1, 60, seed=12)
+    stakes = plays.stakes.copy()
+    stakes[:, 0] = np.where(plays.dealer_cards[:, 0] // 4 < 5, 1_500, 300)
+    plays = seated(sheet, 200, 1, 60, seed=12, stakes=stakes)
+    limit = log(1_000) / 0.66628
+    without = alarms(declared_portfolio(sheet, place=5, box="single"), plays)
+    found = alarms(declared_portfolio(sheet, place=5, box="single", low="single=300"), plays)
+    assert (found > 0).all()
+    assert found.mean() <= 1.5 * limit < without.mean()
+    # to raise from 300 is for the tests what it is to raise from 100
+    stakes = plays.stakes.copy()
+    stakes[:, 0] -= 200
+    lower = seated(sheet, 200, 1, 60, seed=12, stakes=stakes)
+    same = alarms(declared_portfolio(sheet, place=5, box="single"), lower)
+    assert found.tolist() == same.tolist()
 
 
 def test_honest_tables_are_not_accused(sheet, even):
@@ -119,5 +139,7 @@ def test_what_cannot_be_declared_is_told(sheet, even):
         declared_steering(sheet)
     with pytest.raises(ConfigError, match="0 to 4, got 5"):
         declared_steering(even, place=5)
+    with pytest.raises(WagerError, match="triple"):
+        declared_portfolio(sheet, place=5, box="single", low="triple=100")
     with pytest.raises(ConfigError, match="place is 0 to 9"):
         declared_group(sheet, place=-1, box="super")

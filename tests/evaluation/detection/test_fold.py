@@ -9,7 +9,7 @@ import pytest
 from card_players import hole_carder, honest
 
 from niulab.errors import ConfigError
-from niulab.evaluation.detection.features import SLOTS, least_required, slot_levels
+from niulab.evaluation.detection.features import SLOTS, least_stakes, slot_levels
 from niulab.evaluation.detection.fold import PlayerStates, fold, log_e_values, shares_now
 from niulab.evaluation.detection.portfolio import declared_portfolio
 from niulab.evaluation.detection.scores import (
@@ -106,7 +106,7 @@ def test_boxes_are_raised_above_their_own_mean_so_far(sheet, make_plays):
             statistics,
             base_units=np.array([100.0]),
             top_boxes=np.array([2]),
-            least=np.array([least_required(sheet)]),
+            least=np.array([least_stakes(sheet)]),
         )
         found.append(bins[:, SCORES.index("raised")].reshape(n, -1))
     expected = [
@@ -136,7 +136,7 @@ def test_seats_of_one_player_are_measured_by_seat(sheet, make_plays):
             np.zeros((1, N_STATISTICS)),
             base_units=np.array([100.0]),
             top_boxes=np.array([2]),
-            least=np.array([100.0]),
+            least=np.array([[100.0, 0.0, 0.0]]),
         ).bins
         numbers.append(bins[starts.rounds[:-1], SCORES.index("raised")].tolist())
     assert numbers[0] == numbers[1]

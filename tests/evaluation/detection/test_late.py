@@ -126,7 +126,7 @@ def test_a_stake_whose_time_lies_after_the_close_is_late(sheet):
         np.zeros((1, N_STATISTICS)),
         base_units=np.array([100.0]),
         top_boxes=np.array([2]),
-        least=np.array([100.0]),
+        least=np.array([[100.0, 0.0, 0.0]]),
     ).bins
     assert bins[:, SCORES.index("late")].tolist() == [1, 1, 2, 1]
     assert bins[:, SCORES.index("always")].tolist() == [0] * 4

@@ -54,18 +54,21 @@ def declared_switching(rules: RuleSet) -> Portfolio:
     return _alone(rules, switching_block(), EXCHANGE, SWITCHED)
 
 
-def declared_group(rules: RuleSet, *, place: int, box: str | Sequence[str]) -> Portfolio:
+def declared_group(
+    rules: RuleSet, *, place: int, box: str | Sequence[str], low: str | None = None
+) -> Portfolio:
     """A group that raises the boxes which one card favors; for the rows of ``group_plays``.
 
-    place: 5-9 the dealer's cards, 0-4 the named peeker's. Raises ConfigError as
-    ``declared_portfolio``.
+    place: 5-9 the dealer's cards, 0-4 the named peeker's. low: what its members stake together when
+    nothing favors them, as "single=300" of three; without it the first rounds tell less. Raises as
+    ``declared_portfolio`` does.
     """
-    seer = declared_portfolio(rules, place=place, box=box)
+    seer = declared_portfolio(rules, place=place, box=box, low=low)
     blocks = tuple(
         replace(block, components=tuple(replace(c, attack=COLLUSION) for c in block.components))
         for block in seer.blocks
     )
-    return Portfolio(seer.sheets, blocks, seer.name)
+    return Portfolio(seer.sheets, blocks, seer.name, seer.low)
 
 
 def _alone(rules: RuleSet, block: Block, feature: str, attack: str) -> Portfolio:
