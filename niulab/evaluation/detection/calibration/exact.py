@@ -138,8 +138,9 @@ def mean_errors(portfolio: Portfolio, *, seed: int) -> dict[str, float]:
 
 
 def portfolio_digest(portfolio: Portfolio) -> str:
-    """A hash of all tables and weights, by which results of another portfolio are told apart."""
+    """A hash of tables, weights and usual stakes, which tells results of others apart."""
     digest = blake2b(portfolio.weights.tobytes(), digest_size=8)
+    digest.update(b"" if portfolio.low is None else portfolio.low.tobytes())
     for array in portfolio.layout:
         digest.update(array.tobytes())
     return digest.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from niulab.agents.advantage.config import (
@@ -89,7 +90,7 @@ def _declared(rules: RuleSet, attacker: AttackConfig) -> Portfolio | None:
     if isinstance(attacker, HoldOut):
         return _alone(rules, [held_out_block([rules])], SWITCHED)
     if isinstance(attacker, LatePlayer):
-        return _alone(rules, [*late_blocks([rules])], LATE)
+        return _alone(rules, [_raising(rules)], LATE)
     if not isinstance(attacker, SightConfig):
         return None
     if isinstance(attacker, Steerer):
@@ -98,8 +99,23 @@ def _declared(rules: RuleSet, attacker: AttackConfig) -> Portfolio | None:
     boxes = tuple(box for box in boxes_of(rules)[:N_MAIN] if box in raised)
     if not boxes:
         return None
+    # a group is judged by what its members stake together
+    stakes = low_slip(rules, attacker).stakes
+    low = ",".join(f"{box}={attacker.team * cents}" for box, cents in stakes)
     declare = declared_group if isinstance(attacker, Colluders) else declared_portfolio
-    return declare(rules, place=place, box=boxes)
+    return declare(rules, place=place, box=boxes, low=low)
+
+
+def _raising(rules: RuleSet) -> Block:
+    """Who raises a stake after the close, at one rate or another, where the round is won."""
+    block = next(iter(late_blocks([rules])))
+    names = [component.strength for component in block.components]
+    places = [place for place, name in enumerate(names) if name.startswith("raised")]
+    return replace(
+        block,
+        components=tuple(block.components[place] for place in places),
+        tables=tuple(None if table is None else table[:, :, places] for table in block.tables),
+    )
 
 
 def _alone(rules: RuleSet, blocks: Sequence[Block], name: str) -> Portfolio:
