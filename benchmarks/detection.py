@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from niulab.engine.batch import BatchEngine
 from niulab.engine.rules import load_rules
 from niulab.evaluation.detection.excess import ExcessStates, fold_excess, round_gains
-from niulab.evaluation.detection.features import SLOTS, slot_levels, top_box
+from niulab.evaluation.detection.features import SLOTS, least_stakes, slot_levels, top_box
 from niulab.evaluation.detection.fold import PlayerStates, fold
 from niulab.evaluation.detection.kernels import fold_rounds, not_yet
 from niulab.evaluation.detection.portfolio import Portfolio
@@ -81,7 +81,7 @@ def _case() -> _Case:
     fresh = PlayerStates.fresh(_N_PLAYERS, portfolio)
     scores = score_bins(
         plays, starts, fresh.statistics, base_units=np.array([float(rules.base_unit_cents)]),
-        top_boxes=np.array([top_box(rules)]),
+        top_boxes=np.array([top_box(rules)]), least=np.array([least_stakes(rules)]),
     )  # fmt: skip
     levels = slot_levels(plays, [rules], portfolio.slots)
     return _Case(portfolio, plays, levels, scores, given_factors(portfolio, plays))

@@ -53,10 +53,10 @@ def seen_edge(rules: RuleSet, config: SightConfig) -> Fraction:
 
 
 def seen_information(rules: RuleSet, config: SightConfig) -> float:
-    """Nats a round that its stakes tell of the card it looks at."""
+    """Nats a round that its stakes tell of the card it looks at, one player's stakes of a team."""
     return plan_information(
         _worths(rules, config),
-        seen_plan(rules, config),
+        _bidding(rules, config) if isinstance(config, Steerer) else seen_plan(rules, config),
         config.channel,
         cover_bet=config.cover_bet,
         hold_back=config.hold_back,

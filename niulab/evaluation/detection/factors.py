@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from niulab.errors import ConfigError
 
-__all__ = ["likelihood_table", "standardized", "tilt_table", "verify_means"]
+__all__ = ["chance_ratios", "likelihood_table", "standardized", "tilt_table", "verify_means"]
 
 Floats = NDArray[np.float64]
 
@@ -55,11 +55,18 @@ def likelihood_table(is_favorable: NDArray[np.bool_], law: Floats, rates: Floats
     """
     sees, base = rates[:, 0], rates[:, 1]
     stakes = sees * is_favorable[:, None] + (1 - sees) * base  # (n_levels, n_rates)
-    both = np.stack([1 - stakes, stakes])
-    means = np.einsum("v,bvk->bk", law, both)
+    return chance_ratios(np.stack([1 - stakes, stakes]), law)
+
+
+def chance_ratios(chances: Floats, law: Floats) -> Floats:
+    """Likelihood ratios from chances of a bin given the level, (n_bins, n_levels, k).
+
+    A bin of no chance at all has ratios of one.
+    """
+    means = np.einsum("v,bvk->bk", law, chances)[:, None, :]
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = both / means[:, None, :]
-    return np.where(means[:, None, :] > 0, ratios, 1.0)
+        ratios = chances / means
+    return np.where(means > 0, ratios, 1.0)
 
 
 def verify_means(table: Floats, law: Floats, *, what: str) -> None:

@@ -43,6 +43,7 @@ __all__ = [
     "card_law",
     "card_values",
     "judged",
+    "least_stakes",
     "low_law",
     "rank_law",
     "rank_values",
@@ -98,6 +99,13 @@ def top_box(rules: RuleSet) -> int:
 
 
 _TOP_BOXES: dict[str, int] = {}
+
+
+def least_stakes(rules: RuleSet) -> Floats:
+    """Cents on each of the main boxes of who stakes no more than the sheet requires, (3,)."""
+    required = rules.required_box
+    least = rules.boxes[required].minimum_cents if required is not None else 0
+    return np.array([float(least), 0.0, 0.0])
 
 
 def _find_top_box(rules: RuleSet) -> int:

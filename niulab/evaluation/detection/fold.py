@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from niulab.engine.rules import RuleSet
 from niulab.errors import ConfigError
-from niulab.evaluation.detection.features import RESULT, SLOTS, slot_levels, top_box
+from niulab.evaluation.detection.features import RESULT, SLOTS, least_stakes, slot_levels, top_box
 from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.detection.scores import N_STATISTICS, RoundStarts, round_starts, score_bins
 from niulab.evaluation.playlog.plays import Plays
@@ -31,9 +32,9 @@ class PlayerStates:
     """What is kept of P players: all that later rounds need.
 
     values: (P, n_components) wealth in units of 1e100**power. powers, n_rounds: int64 (P,).
-    statistics: (P, 6) of the stake scores. peaks: (P,) largest log e-value so far. alarms: int64
-    (P,), the player's round at which the bar was first reached, 0 for never. shares: (P,
-    n_attacks), each attack's share of the e-value at that round.
+    statistics: (P, N_STATISTICS) of the stake scores. peaks: (P,) largest log e-value so far.
+    alarms: int64 (P,), the player's round at which the bar was first reached, 0 for never. shares:
+    (P, n_attacks), each attack's share of the e-value at that round.
     """
 
     values: Floats
@@ -124,6 +125,7 @@ def fold(
         states.statistics[starts.codes],
         base_units=np.array([float(rules.base_unit_cents) for rules in sheets]),
         top_boxes=np.array([top_box(rules) for rules in sheets]),
+        least=np.array([_least(portfolio, rules) for rules in sheets]),
     )
     levels = slot_levels(plays, sheets, portfolio.slots | {RESULT})
     weights = _seat_weights(plays, starts)
@@ -187,6 +189,11 @@ def shares_now(portfolio: Portfolio, states: PlayerStates) -> Floats:
         by_attack[:, place] = worth[:, portfolio.groups == place].sum(axis=1)
     result: Floats = by_attack / by_attack.sum(axis=1, keepdims=True)
     return result
+
+
+def _least(portfolio: Portfolio, rules: RuleSet) -> Floats:
+    """Cents on each main box of a seat that raises none, (N_MAIN,)."""
+    return least_stakes(rules) if portfolio.low is None else portfolio.low
 
 
 def _waiting(states: PlayerStates) -> Floats:

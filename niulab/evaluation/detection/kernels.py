@@ -26,6 +26,7 @@ __all__ = [
     "fold_rounds",
     "keep_paths",
     "not_yet",
+    "raised_bins",
     "running_bins",
     "seat_weights",
     "stake_sums",
@@ -40,6 +41,9 @@ _PRIOR_ROUNDS = 4.0
 _PRIOR_VARIANCE = 1e-3
 _LIMIT = 3.0
 _N_CARDS = 52
+_BOX_STATISTICS = 6  # where those of the main boxes begin
+_ROUNDED_UP = 1 + 1e-9  # a stake that equals the mean is not above it
+_TAKEN_AS_RAISED = 3  # rounds in which a stake that has not varied counts as raised
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +57,7 @@ def _score(x, n, mean, square):
 
 @njit(cache=True, nogil=True)
 def running_bins(players, sizes, shares, n_bins, statistics, bins):
-    """Bins (n_rounds, 2) of two values by round; ``statistics`` (n_players, 6) go on in place."""
+    """Bins (n_rounds, 2) of two values by round; ``statistics`` go on in place."""
     scale = (n_bins - 1) / (2 * _LIMIT)
     for player in range(len(players) - 1):
         for i in range(players[player], players[player + 1]):
@@ -71,16 +75,51 @@ def running_bins(players, sizes, shares, n_bins, statistics, bins):
 
 
 @njit(cache=True, nogil=True)
-def stake_sums(rounds, rules, stakes, tops, base_units, units, shares, is_top_staked):
+def raised_bins(players, heights, statistics, bins):
+    """Bins (n_rounds,) of ``raised``; sum, least and most of each box go on in ``statistics``.
+
+    heights: (n_rounds, 3), each box's stake over the least one. Call it before ``running_bins``,
+    which counts the rounds.
+    """
+    for player in range(len(players) - 1):
+        n = statistics[player, 0]
+        for i in range(players[player], players[player + 1]):
+            code, weight = 0, 1
+            for box in range(3):
+                at = _BOX_STATISTICS + 3 * box
+                x, total = heights[i, box], statistics[player, at]
+                low = min(statistics[player, at + 1], x) if n > 0 else x
+                high = max(statistics[player, at + 2], x) if n > 0 else x
+                if low < high:
+                    code += weight * (2 if x * n > total * _ROUNDED_UP else 1)
+                elif x > 0 and n < _TAKEN_AS_RAISED:
+                    code += weight * 2
+                weight *= 3
+                statistics[player, at] = total + x
+                statistics[player, at + 1], statistics[player, at + 2] = low, high
+            bins[i] = code
+            n += 1
+
+
+@njit(cache=True, nogil=True)
+def stake_sums(
+    rounds, rules, stakes, tops, base_units, least, units, shares, heights, is_top_staked
+):
     """Sum stakes, int64 (n, 4), by round into base units (n_rounds,) and shares on the top box.
 
-    rounds: as of ``RoundStarts``. tops, base_units: by sheet, whose last one serves unknown rules.
+    heights: (n_rounds, 3), base units a seat on each main box beyond its least stake. rounds: as of
+    ``RoundStarts``. tops, base_units, least (n_sheets, 3): by sheet, whose last one serves unknown
+    rules.
     """
     for i in range(len(rounds) - 1):
         total, on_top = np.int64(0), np.int64(0)
+        heights[i] = 0.0
         for row in range(rounds[i], rounds[i + 1]):
             total += stakes[row, 0] + stakes[row, 1] + stakes[row, 2] + stakes[row, 3]
             on_top += stakes[row, tops[rules[row]]]
+            unit = base_units[rules[row]] * (rounds[i + 1] - rounds[i])
+            for box in range(3):
+                heights[i, box] += max(stakes[row, box] - least[rules[row], box], 0.0) / unit
         units[i] = total / base_units[rules[rounds[i]]]
         shares[i] = on_top / total if total > 0 else 0.0
         is_top_staked[i] = on_top > 0

@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 
 from niulab.engine.cards import HAND_SIZE, N_CARDS, RANKS
 from niulab.engine.rules import RuleSet
+from niulab.engine.wagers import Slip, verify_slip
 from niulab.errors import ConfigError
+from niulab.evaluation.detection.attacks.slips import SLIP_RATES, slip_table
 from niulab.evaluation.detection.factors import likelihood_table, tilt_table, verify_means
 from niulab.evaluation.detection.features import (
     CARD_SLOTS,
     LOW_SLOTS,
-    RESULT,
     SLOTS,
     card_law,
     card_values,
     low_law,
-    result_law,
     top_box,
     verify_one_deck,
 )
-from niulab.evaluation.detection.scores import SCORES, Z_GRID
+from niulab.evaluation.detection.scores import N_MAIN, SCORES, Z_GRID
 from niulab.evaluation.playlog.plays import boxes_of
 
 __all__ = [
@@ -39,16 +39,14 @@ __all__ = [
     "Component",
     "Portfolio",
     "declared_portfolio",
-    "full_portfolio",
-    "result_blocks",
     "seen_blocks",
+    "tilt_block",
     "weighted",
 ]
 
 Floats = NDArray[np.float64]
 
 _THETAS = (0.3, 1.0, 3.0)
-_RESULT_THETAS = (0.1, 0.3, 1.0)
 _RATES = np.array(
     [[0.9, 0.4], [0.7, 0.1], [0.5, 0.25], [0.35, 0.01], [0.25, 0.15], [0.2, 0.3]],
 )
@@ -59,8 +57,6 @@ quarter of the cards or more and hides up to a fifth of his stakes either way.
 """
 
 _SEEN = ("own card seen", "dealer's card seen")
-_RESULTS = "results foreseen"
-_ATTACK_WEIGHTS = {_SEEN[0]: 0.4, _SEEN[1]: 0.4, _RESULTS: 0.2}
 
 
 @dataclass(frozen=True)
@@ -99,11 +95,16 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Portfolio:
-    """Blocks over some sheets; raises ConfigError for factors without mean one or bad weights."""
+    """Blocks over some sheets; raises ConfigError for factors without mean one or bad weights.
+
+    low: cents on each main box, (N_MAIN,), of a seat that raises none, by which the first rounds of
+    a player are measured; None for the least that a sheet takes.
+    """
 
     sheets: tuple[RuleSet, ...]
     blocks: tuple[Block, ...]
     name: str = "full"
+    low: Floats | None = None
     attacks: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -188,17 +189,6 @@ class Portfolio:
 # ---------------------------------------------------------------- what is watched for
 
 
-def full_portfolio(sheets: Sequence[RuleSet], *, ordered: bool = True) -> Portfolio:
-    """Everything that can be tested of one seat without knowing the attack.
-
-    ordered: whether the log records cards in the order dealt; else what a set of five shows. The
-    choice belongs to the log, never to what was dealt. Raises ConfigError for a sheet that is not
-    dealt from one full deck.
-    """
-    blocks = [*seen_blocks(sheets, ordered=ordered), *result_blocks(sheets)]
-    return Portfolio(tuple(sheets), tuple(weighted(blocks, _ATTACK_WEIGHTS)))
-
-
 def seen_blocks(sheets: Sequence[RuleSet], *, ordered: bool = True) -> Iterator[Block]:
     """Own and dealer's cards, by place or, where the order is not recorded, by count.
 
@@ -210,26 +200,51 @@ def seen_blocks(sheets: Sequence[RuleSet], *, ordered: bool = True) -> Iterator[
 
 
 def declared_portfolio(
-    rules: RuleSet, *, place: int, box: str, rates: Floats | None = None
+    rules: RuleSet,
+    *,
+    place: int,
+    box: str | Sequence[str],
+    low: str | None = None,
+    rates: Floats | None = None,
 ) -> Portfolio:
-    """Who sees the card at one place of the deal and stakes a box when that favors it.
+    """Who sees the card at one place of the deal and raises the boxes that it favors.
 
-    place: 0-4 the player's own cards, 5-9 the dealer's. rates: (n, 2), chances to see it and to
-    stake without; by default a mixture. Raises ConfigError for a place or box that is none.
+    place: 0-4 the player's own cards, 5-9 the dealer's. box: those he may raise, one or several of
+    the main boxes. low: what he stakes otherwise, as "single=300"; by default the least that the
+    sheet takes. rates: (n, 2), chances to see the card and to hide it; by default a mixture. Raises
+    ConfigError for a place that is none, or boxes that no card there favors, and WagerError for a
+    slip that is none.
     """
     verify_one_deck(rules)
     if not 0 <= place < len(CARD_SLOTS):
         raise ConfigError(f"place is 0 to {len(CARD_SLOTS) - 1}, got {place}")
-    if box not in boxes_of(rules)[:3] or box != boxes_of(rules)[top_box(rules)]:
-        top = boxes_of(rules)[top_box(rules)]
+    whose = int(place >= HAND_SIZE)
+    favors = _favored_boxes(rules, whose)
+    known = {
+        name: 1 << column
+        for column, name in enumerate(boxes_of(rules)[:N_MAIN])
+        if name is not None and favors[:, column].any()
+    }
+    names = (box,) if isinstance(box, str) else tuple(box)
+    if not names or not set(names) <= set(known):
         raise ConfigError(
-            f"a declared attack stakes the box of the highest odds '{top}': got {box!r}"
+            f"boxes of a declared attack are some of {', '.join(known) or 'none'}, those of "
+            f"'{rules.name}' that a card at place {place} favors: got {', '.join(names) or 'none'}"
         )
-    given = _RATES if rates is None else np.asarray(rates, dtype=np.float64)
-    block = _likelihood_block([rules], place, given)
-    return Portfolio(
-        (rules,), tuple(weighted([block], {_SEEN[place >= HAND_SIZE]: 1.0})), "declared"
-    )
+    mask = sum(known[name] for name in set(names))
+    block = _slip_block([rules], place, SLIP_RATES if rates is None else rates, declared=mask)
+    weights = {_SEEN[whose]: 1.0}
+    return Portfolio((rules,), tuple(weighted([block], weights)), "declared", _low(rules, low))
+
+
+def _low(rules: RuleSet, text: str | None) -> Floats | None:
+    """Cents on each main box of a slip; raises WagerError."""
+    if text is None:
+        return None
+    slip = Slip.of(text)
+    verify_slip(rules, slip)
+    columns = boxes_of(rules)[:N_MAIN]
+    return np.array([float(slip.stake(box)) if box is not None else 0.0 for box in columns])
 
 
 def weighted(blocks: Sequence[Block], attacks: Mapping[str, float]) -> Iterator[Block]:
@@ -269,7 +284,7 @@ def _card_features(rules: RuleSet, whose: int) -> dict[str, Floats]:
     return features
 
 
-def _tilt_block(
+def tilt_block(
     attack: str,
     slot: str,
     score: str,
@@ -309,13 +324,40 @@ def _likelihood_block(sheets: Sequence[RuleSet], place: int, rates: Floats) -> B
     return Block(components, tables, (law,) * len(sheets))
 
 
+def _favored_boxes(rules: RuleSet, whose: int) -> NDArray[np.bool_]:
+    """Which of the main boxes each card favors, (52, N_MAIN)."""
+    return np.stack([_favors(rules, whose, column) > 0 for column in range(N_MAIN)], axis=1)
+
+
+def _slip_block(
+    sheets: Sequence[RuleSet], place: int, rates: Floats, *, declared: int | None = None
+) -> Block:
+    whose = int(place >= HAND_SIZE)
+    components = tuple(
+        Component(
+            _SEEN[whose],
+            "the boxes favorable",
+            CARD_SLOTS[place],
+            "raised",
+            f"seen {sees:g}, hidden {hides:g}",
+        )
+        for sees, hides in rates
+    )
+    law = card_law()
+    tables = tuple(
+        slip_table(_favored_boxes(rules, whose), law, rates, declared=declared) for rules in sheets
+    )
+    return Block(components, tables, (law,) * len(sheets))
+
+
 def _card_blocks(sheets: Sequence[RuleSet]) -> Iterator[Block]:
     by_owner = [[(_card_features(rules, w), card_law()) for rules in sheets] for w in range(2)]
     for place, slot in enumerate(CARD_SLOTS):
         whose = int(place >= HAND_SIZE)
         for score in ("total", "share"):
-            yield _tilt_block(_SEEN[whose], slot, score, by_owner[whose], _THETAS)
+            yield tilt_block(_SEEN[whose], slot, score, by_owner[whose], _THETAS)
         yield _likelihood_block(sheets, place, _RATES)
+        yield _slip_block(sheets, place, SLIP_RATES)
 
 
 def _low_blocks(sheets: Sequence[RuleSet]) -> Iterator[Block]:
@@ -339,27 +381,4 @@ def _low_blocks(sheets: Sequence[RuleSet]) -> Iterator[Block]:
                 for good in is_low_good
             ]
             for score in ("total", "share"):
-                yield _tilt_block(_SEEN[whose], slot, score, by_sheet, _THETAS)
-
-
-def result_blocks(sheets: Sequence[RuleSet]) -> Iterator[Block]:
-    """Results of the required and the top box, both hands set best."""
-    n_cells = max(len(result_law(rules).cells) for rules in sheets)
-    by_sheet = [_result_features(rules, n_cells) for rules in sheets]
-    for score in ("total", "share"):
-        yield _tilt_block(_RESULTS, RESULT, score, by_sheet, _RESULT_THETAS)
-
-
-def _result_features(rules: RuleSet, n_cells: int) -> tuple[dict[str, Floats], Floats]:
-    """Unit results of the required and the top box by cell; cells a sheet lacks have law 0."""
-    known = result_law(rules)
-    law = np.zeros(n_cells)
-    law[: len(known.cells)] = known.law
-    columns = boxes_of(rules)
-    features = {}
-    for name, box in (("required box", columns[0]), ("top box", columns[top_box(rules)])):
-        nets = np.zeros(n_cells)
-        if box is not None:
-            nets[: len(known.cells)] = [float(c.unit(rules, box).net) for c in known.cells]
-        features[f"result of the {name}"] = nets
-    return features, law
+                yield tilt_block(_SEEN[whose], slot, score, by_sheet, _THETAS)

@@ -7,9 +7,13 @@
                  whose own time lies after the close rose
     late bonus   the same of the Bonus
     always       one bin: features that no stake has to choose
+    raised       which of the main boxes the player has varied so far, and which of them are above
+                 their own mean so far: three digits, 0 never varied, 1 not raised, 2 raised
 
 The first two are predictable: a round's score uses rounds before it only. They are clipped to 3 and
-snapped to a grid, so that moment generating functions are tables.
+snapped to a grid, so that moment generating functions are tables. ``raised`` uses this round's
+stakes besides, which are placed before the deal. In the first rounds of a player, while a box has
+not varied, it is measured by the least stake of the table.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ from numpy.typing import NDArray
 from niulab.evaluation.playlog.plays import NO_TIME, Plays
 
 __all__ = [
+    "N_MAIN",
     "N_STATISTICS",
+    "RAISED_DIGITS",
     "SCORES",
     "Z_GRID",
     "RoundStarts",
@@ -31,13 +37,21 @@ __all__ = [
     "score_bins",
 ]
 
-SCORES = ("total", "share", "top staked", "late", "late bonus", "always")
+SCORES = ("total", "share", "top staked", "late", "late bonus", "always", "raised")
 
 Z_GRID = np.linspace(-3.0, 3.0, 25)
 """Values of the running scores by bin."""
 
-N_STATISTICS = 6
-"""Numbers kept of a player for the running scores: rounds, mean and squares of both."""
+N_MAIN = 3
+"""Main boxes: the columns of BOXES without the Bonus."""
+
+RAISED_DIGITS = np.indices((3,) * N_MAIN).reshape(N_MAIN, -1).T[:, ::-1]
+"""What a bin of ``raised`` says of each main box, (27, N_MAIN): the first box counts one, the
+second three, the third nine."""
+
+N_STATISTICS = 6 + 3 * N_MAIN
+"""Numbers kept of a player for the running scores: rounds, mean and squares of the first two; sum,
+least and most of each main box."""
 
 
 class RoundStarts(NamedTuple):
@@ -82,13 +96,15 @@ def score_bins(
     *,
     base_units: NDArray[np.float64],
     top_boxes: NDArray[np.int64],
+    least: NDArray[np.float64],
 ) -> Scores:
     """Scores of rows sorted by player, whose ``statistics`` (n_players, N_STATISTICS) go on.
 
-    base_units, top_boxes: (n_sheets,), cents and column by the code of a row's rules. Seats of one
-    player in one round share the scores of their stakes together.
+    base_units, top_boxes: (n_sheets,), cents and column by the code of a row's rules; least:
+    (n_sheets, N_MAIN), cents on each main box of a seat that raises none. Seats of one player in
+    one round share the scores of their stakes together.
     """
-    from niulab.evaluation.detection.kernels import running_bins, stake_sums
+    from niulab.evaluation.detection.kernels import raised_bins, running_bins, stake_sums
 
     n = len(plays)
     bins = np.zeros((n, len(SCORES)), dtype=np.int16)
@@ -96,15 +112,20 @@ def score_bins(
     if n:
         n_rounds = len(starts.rounds) - 1
         units, shares = np.empty((2, n_rounds))
-        by_round = np.empty((n_rounds, 3), dtype=np.int16)
+        heights = np.empty((n_rounds, N_MAIN))
+        by_round = np.empty((n_rounds, 4), dtype=np.int16)
         # a sheet that is not known (-1) takes the last one's unit; its rows have no levels anyway
         stake_sums(
-            starts.rounds, plays.rules, plays.stakes, top_boxes, base_units, units, shares,
-            by_round[:, 2],
+            starts.rounds, plays.rules, plays.stakes, top_boxes, base_units, least, units, shares,
+            heights, by_round[:, 2],
         )  # fmt: skip
+        raised_bins(starts.players, heights, after, by_round[:, 3])
         running_bins(starts.players, np.log1p(units), shares, len(Z_GRID), after, by_round)
         is_each_one = n_rounds == n
-        bins[:, :3] = by_round if is_each_one else by_round.repeat(np.diff(starts.rounds), axis=0)
+        if not is_each_one:
+            by_round = by_round.repeat(np.diff(starts.rounds), axis=0)
+        bins[:, :3] = by_round[:, :3]
+        bins[:, 6] = by_round[:, 3]
         bins[:, 3] = 1 + _late_signs(plays)
         bins[:, 4] = 1 + np.sign(plays.late[:, 3])
     return Scores(bins, after)

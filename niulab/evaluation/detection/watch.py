@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet
 from niulab.evaluation.detection.attacks.late import LATE, late_blocks
+from niulab.evaluation.detection.attacks.results import FORESEEN, result_blocks
 from niulab.evaluation.detection.attacks.steering import (
     FIRST_PACKET,
     STEERED,
@@ -29,19 +30,24 @@ from niulab.evaluation.detection.attacks.switching import (
 from niulab.evaluation.detection.portfolio import (
     Block,
     Portfolio,
-    result_blocks,
     seen_blocks,
     weighted,
 )
 from niulab.evaluation.playlog.plays import Plays
 
-__all__ = ["ATTACK_WEIGHTS", "given_factors", "portfolio_of_log", "watch_portfolio"]
+__all__ = [
+    "ATTACK_WEIGHTS",
+    "full_portfolio",
+    "given_factors",
+    "portfolio_of_log",
+    "watch_portfolio",
+]
 
 ATTACK_WEIGHTS = MappingProxyType(
     {
         "own card seen": 0.25,
         "dealer's card seen": 0.25,
-        "results foreseen": 0.1,
+        FORESEEN: 0.1,
         LATE: 0.1,
         SWITCHED: 0.2,
         STEERED: 0.1,
@@ -49,9 +55,16 @@ ATTACK_WEIGHTS = MappingProxyType(
 )
 """Weight of each attack; of those a log can show, in proportion."""
 
-_GIVEN: MappingProxyType[str, Callable[[Plays, Sequence[RuleSet]], NDArray[np.float64]]] = (
-    MappingProxyType({SPLIT: switching_factors, FIRST_PACKET: steering_factors})
+_Whole = Callable[[Sequence[RuleSet]], Block | None]
+_Factors = Callable[[Plays, Sequence[RuleSet]], NDArray[np.float64]]
+
+_GIVEN: MappingProxyType[str, tuple[_Whole, _Factors]] = MappingProxyType(
+    {
+        SPLIT: (lambda _: switching_block(), switching_factors),
+        FIRST_PACKET: (steering_block, steering_factors),
+    }
 )
+"""By slot, all components whose factors come with the rows, and those factors."""
 
 
 def watch_portfolio(
@@ -66,6 +79,17 @@ def watch_portfolio(
     """
     blocks = _blocks(sheets, ordered=ordered, late=late, seats=seats)
     return Portfolio(tuple(sheets), tuple(weighted(list(blocks), ATTACK_WEIGHTS)), "watch")
+
+
+def full_portfolio(sheets: Sequence[RuleSet], *, ordered: bool = True) -> Portfolio:
+    """Everything that can be tested of one seat without knowing the attack.
+
+    ordered: whether the log records cards in the order dealt; else what a set of five shows. The
+    choice belongs to the log, never to what was dealt. Raises ConfigError for a sheet that is not
+    dealt from one full deck.
+    """
+    blocks = [*seen_blocks(sheets, ordered=ordered), *result_blocks(sheets)]
+    return Portfolio(tuple(sheets), tuple(weighted(blocks, ATTACK_WEIGHTS)))
 
 
 def portfolio_of_log(
@@ -105,9 +129,14 @@ def given_factors(portfolio: Portfolio, plays: Plays) -> NDArray[np.float64]:
     ``plays`` holds whole rounds, every seat of them, in any order: fold the rows of some players
     with the factors of theirs.
     """
-    parts = [
-        _GIVEN[block.components[0].slot](plays, portfolio.sheets)
-        for block in portfolio.blocks
-        if block.is_given
-    ]
-    return np.concatenate([np.empty((len(plays), 0)), *parts], axis=1)
+    parts = [np.empty((len(plays), 0))]
+    for block in portfolio.blocks:
+        if not block.is_given:
+            continue
+        make, factors_of = _GIVEN[block.components[0].slot]
+        whole = make(portfolio.sheets)
+        known = whole.components if whole is not None else ()
+        places = {(c.feature, c.strength): place for place, c in enumerate(known)}
+        columns = [places[c.feature, c.strength] for c in block.components]
+        parts.append(factors_of(plays, portfolio.sheets)[:, columns])
+    return np.concatenate(parts, axis=1)

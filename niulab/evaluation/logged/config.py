@@ -5,6 +5,7 @@ rules  = "single-double-super"      # a shipped name, or the path of a rules fil
 rounds = 1500                       # of every table
 seed   = 0
 seats  = 5                          # of a table
+mixed  = true                       # who sits where is drawn; else all tables are made alike
 dealers = 8                         # go on by a table every ``shift`` rounds
 dealer_error_rate = 0.0             # chance that a dealer pays a win of the required box twice
 [[players]]
@@ -46,7 +47,8 @@ _WHOLE = {
 class FloorConfig:
     """A checked floor: who plays, how long, at tables of how many seats.
 
-    seconds: of a round. Raises ConfigError with every mistake.
+    mixed: players sit in random order; else every table has its share of each kind, in the order
+    of ``players``. seconds: of a round. Raises ConfigError with every mistake.
     """
 
     rules: RuleSet
@@ -55,6 +57,7 @@ class FloorConfig:
     rounds: int = 1000
     seed: int = 0
     seats: int = 5
+    mixed: bool = True
     dealers: int = 8
     shift: int = 100
     seconds: int = 60
@@ -144,6 +147,8 @@ def _mistakes(floor: FloorConfig, given: Mapping[str, Any] | None = None) -> lis
     rate = values["dealer_error_rate"]
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
         found.append(f"dealer_error_rate is a number from 0 to 1, got {rate!r}")
+    if not isinstance(values["mixed"], bool):
+        found.append(f"mixed is true or false, got {values['mixed']!r}")
     if not isinstance(values["title"], str):
         found.append(f"title is a text, got {values['title']!r}")
     seats = values["seats"]

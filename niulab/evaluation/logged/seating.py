@@ -45,9 +45,15 @@ class Seating:
 
 
 def seat_players(floor: FloorConfig) -> Seating:
-    """Lay teams over tables in random order; numbers, and with them names, follow the seats."""
-    kinds = np.repeat(np.arange(len(floor.players)), [one.count for one in floor.players])
-    order = generator(floor.seed, "logged/seating").permutation(len(kinds))
+    """Lay teams over tables, in random order if ``mixed``; numbers and names follow the seats."""
+    counts = np.array([one.count for one in floor.players])
+    kinds = np.repeat(np.arange(len(counts)), counts)
+    if floor.mixed:
+        order = generator(floor.seed, "logged/seating").permutation(len(kinds))
+    else:
+        number = np.concatenate([np.arange(count) for count in counts])
+        alike = number * -(-floor.n_players // floor.seats) // counts[kinds]
+        order = np.lexsort((kinds, alike))
     tables, places, members = list[int](), list[int](), [list[int]() for _ in floor.players]
     table = place = 0
     for kind in kinds[order].tolist():

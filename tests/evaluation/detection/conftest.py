@@ -5,7 +5,7 @@ import pytest
 
 from niulab.engine.batch import BatchEngine
 from niulab.engine.rules import load_rules
-from niulab.evaluation.detection.portfolio import full_portfolio
+from niulab.evaluation.detection.watch import full_portfolio
 from niulab.evaluation.playlog.plays import Plays, Vocabularies
 
 

@@ -9,11 +9,35 @@ import pytest
 from card_players import hole_carder, honest
 
 from niulab.errors import ConfigError
-from niulab.evaluation.detection.features import SLOTS, slot_levels
+from niulab.evaluation.detection.features import SLOTS, least_stakes, slot_levels
 from niulab.evaluation.detection.fold import PlayerStates, fold, log_e_values, shares_now
 from niulab.evaluation.detection.portfolio import declared_portfolio
-from niulab.evaluation.detection.scores import SCORES, Z_GRID
+from niulab.evaluation.detection.scores import (
+    N_STATISTICS,
+    RAISED_DIGITS,
+    SCORES,
+    Z_GRID,
+    round_starts,
+    score_bins,
+)
 from niulab.evaluation.playlog.plays import Flag, Plays
+
+
+def slow_raised(stakes, t):
+    """The bin of ``raised`` in round t of stakes (n, 4) under a sheet whose Single is 100 or more.
+
+    A box that has varied is raised above the mean of its stakes before; in the first three rounds
+    one that has not is raised where it takes more than it must.
+    """
+    code = 0
+    for box, least in enumerate((100, 0, 0)):
+        past, now = stakes[:t, box].tolist(), int(stakes[t, box])
+        if len({*past, now}) > 1:
+            digit = 2 if now > sum(past) / t else 1
+        else:
+            digit = 2 if now > least and t < 3 else 0
+        code += digit * 3**box
+    return code
 
 
 def slow_log_e(portfolio, plays, sheet):
@@ -35,8 +59,10 @@ def slow_log_e(portfolio, plays, sheet):
                     sd = ((spread + 4e-3) / (t + 4)) ** 0.5
                     z = (x[t] - past.mean()) / sd if t else 0.0
                     b = int(np.rint((np.clip(z, -3, 3) + 3) * (len(Z_GRID) - 1) / 6))
+                elif score == "raised":
+                    b = slow_raised(plays.stakes, t)
                 else:
-                    assert SCORES.index(score) == 2
+                    assert score == "top staked"
                     b = int(plays.stakes[t, 2] > 0)
                 f = log(max(block.tables[0][b, levels[t, slot], k], 1e-300))
                 by_start = [one + f for one in (*by_start, 0.0)]
@@ -55,6 +81,66 @@ def test_the_fold_is_the_definition(sheet, full, make_plays):
         expected = slow_log_e(full, plays.take(plays.player == player), sheet)
         assert found[player] == pytest.approx(expected, rel=1e-9)
     assert folded.log_es[11] == pytest.approx(found[0], rel=1e-12)
+
+
+def test_boxes_are_raised_above_their_own_mean_so_far(sheet, make_plays):
+    n, n_rounds = 40, 30
+    plays = make_plays(n, n_rounds, honest, seed=9)
+    rng = np.random.default_rng(9)
+    stakes = np.zeros((n * n_rounds, 4), dtype=np.int64)
+    stakes[:, 0] = 100 + 20 * rng.integers(0, 3, len(stakes))
+    stakes[:, 1] = 300 * rng.integers(0, 2, len(stakes))
+    stakes[:, 2] = 100  # staked in every round
+    flat = np.repeat(np.arange(n) % 4, n_rounds)
+    stakes[flat == 1, 0] = 100
+    stakes[flat == 2, 0] = 500
+    stakes[flat == 3, :3] = [100, 0, 0]
+    plays = replace(plays, stakes=stakes)
+    statistics = np.zeros((n, N_STATISTICS))
+    found = []
+    for piece in (plays.take(plays.time < 11), plays.take(plays.time >= 11)):
+        starts = round_starts(piece)
+        bins, statistics = score_bins(
+            piece,
+            starts,
+            statistics,
+            base_units=np.array([100.0]),
+            top_boxes=np.array([2]),
+            least=np.array([least_stakes(sheet)]),
+        )
+        found.append(bins[:, SCORES.index("raised")].reshape(n, -1))
+    expected = [
+        [slow_raised(plays.stakes[plays.player == k], t) for t in range(n_rounds)] for k in range(n)
+    ]
+    assert np.concatenate(found, axis=1).tolist() == expected
+    met = set(np.concatenate(found, axis=1).ravel().tolist())
+    assert {0, 26} <= met  # nothing ever varied, and everything raised
+    assert len(met) >= 12
+    # bins and their digits are one numbering
+    for code, digits in enumerate(RAISED_DIGITS.tolist()):
+        assert code == sum(digit * 3**box for box, digit in enumerate(digits))
+
+
+def test_seats_of_one_player_are_measured_by_seat(sheet, make_plays):
+    plays = make_plays(1, 12, honest, seed=4)
+    stakes = plays.stakes.copy()
+    stakes[:, 0] = 100 + 400 * (np.arange(12) % 3 == 1)
+    plays = replace(plays, stakes=stakes)
+    twice = Plays.join([plays, plays]).by_player()
+    numbers = []
+    for rows in (plays, twice):
+        starts = round_starts(rows)
+        bins = score_bins(
+            rows,
+            starts,
+            np.zeros((1, N_STATISTICS)),
+            base_units=np.array([100.0]),
+            top_boxes=np.array([2]),
+            least=np.array([[100.0, 0.0, 0.0]]),
+        ).bins
+        numbers.append(bins[starts.rounds[:-1], SCORES.index("raised")].tolist())
+    assert numbers[0] == numbers[1]
+    assert 2 in numbers[0]
 
 
 def test_pieces_and_threads_give_the_same_bytes(full, make_plays):

@@ -13,7 +13,13 @@ from niulab.evaluation.detection.attacks.late import LATE, change_table, late_bl
 from niulab.evaluation.detection.features import SLOTS, award_law, result_law, slot_levels
 from niulab.evaluation.detection.fold import PlayerStates, fold
 from niulab.evaluation.detection.portfolio import Block, Portfolio, weighted
-from niulab.evaluation.detection.scores import SCORES, Z_GRID, round_starts, score_bins
+from niulab.evaluation.detection.scores import (
+    N_STATISTICS,
+    SCORES,
+    Z_GRID,
+    round_starts,
+    score_bins,
+)
 
 SHEETS = ["single-double-super", "even-double-super-bonus", "bull-bull-live"]
 
@@ -115,7 +121,12 @@ def test_a_stake_whose_time_lies_after_the_close_is_late(sheet):
     plays = seated(sheet, 1, 1, 4, bet_time=times, close_time=10)
     starts = round_starts(plays)
     bins = score_bins(
-        plays, starts, np.zeros((1, 6)), base_units=np.array([100.0]), top_boxes=np.array([2])
+        plays,
+        starts,
+        np.zeros((1, N_STATISTICS)),
+        base_units=np.array([100.0]),
+        top_boxes=np.array([2]),
+        least=np.array([[100.0, 0.0, 0.0]]),
     ).bins
     assert bins[:, SCORES.index("late")].tolist() == [1, 1, 2, 1]
     assert bins[:, SCORES.index("always")].tolist() == [0] * 4

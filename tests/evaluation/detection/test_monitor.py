@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,6 +200,25 @@ def test_a_state_belongs_to_its_log_and_level(floor, grown, tmp_path):
     small = store_of(floor.take(floor.player < 4), tmp_path / "small")
     with pytest.raises(PlayLogError, match="another log, or an older copy"):
         monitor(small, state)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("format", 1, "a state of format 1, made by another version .* begin with a new --state"),
+        ("portfolio", "0" * 32, "made with other tests .* begin with a new --state"),
+    ],
+)
+def test_a_state_of_other_tests_is_refused_and_left_alone(grown, tmp_path, key, value, told):
+    store, _, state = grown
+    old = tmp_path / "old"
+    shutil.copytree(state, old)
+    path = old / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {key: value}))
+    before = {one.name: one.read_bytes() for one in old.iterdir()}
+    with pytest.raises(PlayLogError, match=told):
+        monitor(store, old)
+    assert {one.name: one.read_bytes() for one in old.iterdir()} == before
 
 
 def test_a_round_cut_in_two_by_an_import_is_one_factor(floor, tmp_path):

@@ -10,8 +10,7 @@ from table_players import exchanged, seated, steered
 
 from niulab.engine.rules import load_rules
 from niulab.engine.settlement import Outcome
-from niulab.evaluation.detection.attacks.steering import STEERED, steering_block
-from niulab.evaluation.detection.attacks.switching import SWITCHED, switching_block
+from niulab.evaluation.detection.attacks.declared import declared_steering, declared_switching
 from niulab.evaluation.detection.features import (
     SLOTS,
     best_own_ranks,
@@ -21,7 +20,6 @@ from niulab.evaluation.detection.features import (
     slot_levels,
 )
 from niulab.evaluation.detection.fold import PlayerStates, fold
-from niulab.evaluation.detection.portfolio import Portfolio, weighted
 from niulab.evaluation.detection.watch import given_factors, watch_portfolio
 from niulab.evaluation.playlog.plays import Plays
 
@@ -36,24 +34,24 @@ def alarms(portfolio, plays):
 
 
 @pytest.mark.parametrize(
-    ("rate", "n_rounds", "alone", "watched"),
-    [(1.0, 60, 5.1, 6.0), (0.5, 150, 16.5, 19.5), (0.2, 700, 80.2, 100.0)],
+    ("rate", "n_rounds", "declared", "watched"),
+    [(1.0, 60, 5.1, 6.0), (0.5, 150, 16.3, 19.5), (0.2, 700, 75.2, 100.0)],
 )
-def test_delays_of_switchers(sheet, rate, n_rounds, alone, watched):
+def test_delays_of_switchers(sheet, rate, n_rounds, declared, watched):
     fair = seated(sheet, 200, 2, n_rounds, seed=11)
     plays = exchanged(fair, sheet, np.arange(200) * 2, rate)
-    own = Portfolio((sheet,), tuple(weighted([switching_block()], {SWITCHED: 1.0})))
-    for portfolio, published in ((own, alone), (watch_portfolio([sheet]), watched)):
+    own = declared_switching(sheet)
+    for portfolio, published in ((own, declared), (watch_portfolio([sheet]), watched)):
         found = alarms(portfolio, plays)[::2]
         assert (found > 0).all()
         assert found.mean() == pytest.approx(published, rel=0.05)
 
 
 @pytest.mark.parametrize(
-    ("knows", "limit", "alone", "watched"),
-    [("rank", 10.2, 16.2, 19.5), ("card", 11.2, 17.7, 21.3)],
+    ("knows", "limit", "declared", "watched"),
+    [("rank", 10.2, 13.6, 20.6), ("card", 11.2, 15.2, 22.4)],
 )
-def test_delays_of_steerers(knows, limit, alone, watched):
+def test_delays_of_steerers(knows, limit, declared, watched):
     even = load_rules("even-double-super-bonus")
     favors = rank_values(even, "super") > 0
     texts = seated(even, 1, 1, 1).texts
@@ -67,8 +65,8 @@ def test_delays_of_steerers(knows, limit, alone, watched):
     entropy = -(share * log(share) + (1 - share) * log(1 - share))
     assert log(1_000) / entropy == pytest.approx(limit, abs=0.05)
     plays = steered(even, 40, 300, wants, seed=2)
-    own = Portfolio((even,), tuple(weighted([steering_block([even])], {STEERED: 1.0})))
-    assert alarms(own, plays)[::3].mean() == pytest.approx(alone, rel=0.1)
+    own = declared_steering(even, place=0 if knows == "card" else None)
+    assert alarms(own, plays)[::3].mean() == pytest.approx(declared, rel=0.1)
     assert alarms(watch_portfolio([even]), plays)[::3].mean() == pytest.approx(watched, rel=0.1)
 
 

@@ -361,3 +361,18 @@ def test_the_shipped_floor_is_the_one_of_the_target():
     assert set(system_names()) | {"win-goal"} == used
     gain = float(seen_edge(floor.rules, seer)) + 2.5
     assert gain / 100 == pytest.approx(0.04557 / 2, abs=5e-6)
+
+
+def test_tables_alike_have_their_share_of_each_kind():
+    kinds = [
+        {"kind": "bettor", "count": 8},
+        {"kind": "colluders", "count": 4, "stakers": 1},
+        {"kind": "hole_carder", "count": 4},
+    ]
+    floor = floor_of(*kinds, seats=5, rounds=1, mixed=False)
+    seating = seat_players(floor)
+    seated = [label.kind for label in seating.labels]
+    assert seated == ["bettor", "bettor", "colluders", "colluders", "hole_carder"] * 4
+    assert seating.seats.tables.tolist() == sorted([*range(4)] * 5)
+    with pytest.raises(ConfigError, match="mixed is true or false"):
+        floor_of(*kinds, mixed="no")

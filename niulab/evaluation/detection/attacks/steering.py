@@ -40,6 +40,7 @@ __all__ = [
     "STEERED",
     "can_steer",
     "first_packets",
+    "packet_feature",
     "relative_factors",
     "steering_block",
     "steering_factors",
@@ -48,7 +49,7 @@ __all__ = [
 STEERED = "order steered"
 FIRST_PACKET = "first packet"
 
-_RATES = np.array([[1.0, 0.1], [1.0, 0.5], [0.5, 0.1], [0.5, 0.5]])
+_RATES = np.array([[0.98, 0.5], [0.8, 0.3], [0.4, 0.03], [0.4, 0.4]])
 """Chances to know the packet, and to take the first one without knowing it."""
 
 _THETAS = (0.5, 1.5)
@@ -67,14 +68,19 @@ def steering_block(sheets: Sequence[RuleSet]) -> Block | None:
     if not any(can_steer(rules) for rules in sheets):
         return None
     rates = [f"known {q:g}, else taken {b:g}" for q, b in _RATES]
-    named = [("rank of the packet favorable", r) for r in rates]
+    named = [(packet_feature(None), r) for r in rates]
     tilts = [f"theta {theta:g}" for theta in _THETAS]
     named += [("value of the packet", t) for t in tilts]
     named += [("value beside the other packets", t) for t in tilts]
     for place in range(HAND_SIZE):
-        named += [(f"card {place + 1} favorable", r) for r in rates]
+        named += [(packet_feature(place), r) for r in rates]
         named += [(f"value of card {place + 1}", t) for t in tilts]
     return Block(tuple(Component(STEERED, f, FIRST_PACKET, "taken", s) for f, s in named))
+
+
+def packet_feature(place: int | None) -> str:
+    """What a component calls the card at a place of the first packet, or its rank, when known."""
+    return "rank of the packet favorable" if place is None else f"card {place + 1} favorable"
 
 
 def first_packets(plays: Plays, rounds: TableRounds) -> NDArray[np.int64]:

@@ -29,6 +29,7 @@ from niulab.evaluation.detection.portfolio import Block, Component
 from niulab.evaluation.playlog.plays import Plays, boxes_of
 
 __all__ = [
+    "EXCHANGE",
     "SPLIT",
     "SWITCHED",
     "held_out_block",
@@ -40,6 +41,7 @@ __all__ = [
 
 SWITCHED = "cards switched"
 SPLIT = "split of ten cards"
+EXCHANGE = "best exchange of one card"
 
 _THETAS = (0.5, 1.0, 2.0)
 _RATES = np.array([0.1, 0.3, 0.9])
@@ -52,7 +54,7 @@ Floats = NDArray[np.float64]
 def switching_block() -> Block:
     """Components whose factors ``switching_factors`` gives."""
     named = [("value of the split", f"theta {theta:g}") for theta in _THETAS]
-    named += [("best exchange of one card", f"rate {rate:g}") for rate in _RATES]
+    named += [(EXCHANGE, f"rate {rate:g}") for rate in _RATES]
     return Block(tuple(Component(SWITCHED, f, SPLIT, "always", s) for f, s in named))
 
 

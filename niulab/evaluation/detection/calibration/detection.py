@@ -14,7 +14,13 @@ from niulab.agents.advantage.config import AttackConfig
 from niulab.errors import ConfigError
 from niulab.evaluation.detection.calibration.config import DetectionConfig, bettor_name
 from niulab.evaluation.detection.calibration.exact import mean_errors, portfolio_digest
-from niulab.evaluation.detection.calibration.outcomes import found_of, honest_of, roc_of
+from niulab.evaluation.detection.calibration.outcomes import (
+    found_of,
+    honest_of,
+    permuted_of,
+    roc_of,
+)
+from niulab.evaluation.detection.calibration.permuted import LoggedPlays, LogPart, log_part
 from niulab.evaluation.detection.calibration.pieces import (
     AttackPart,
     FloorPart,
@@ -24,9 +30,9 @@ from niulab.evaluation.detection.calibration.pieces import (
     floor_part,
     honest_part,
     score_part,
-    watch_for,
 )
 from niulab.evaluation.detection.calibration.study import DetectionStudy
+from niulab.evaluation.detection.calibration.watching import declared_for, full_for, watch_for
 from niulab.evaluation.sessions.kept import KeptParts
 from niulab.evaluation.studies.study import Progress
 from niulab.parallel import Outcome, run_tasks
@@ -34,8 +40,8 @@ from niulab.seeding import stream_seed
 
 __all__ = ["DetectionConfig", "DetectionStudy", "detection_study"]
 
-_PIECE = 500  # players
-_VERSION = 1  # of what a kept piece holds
+_PIECE = 1_000  # players: what a worker does in a few seconds
+_VERSION = 2  # of what a kept piece holds
 
 
 class _Piece(NamedTuple):
@@ -58,14 +64,14 @@ def detection_study(
     attacks = [_attack_piece(config, name, player) for name, player in attackers]
     scores = _score_pieces(config) if config.horizons else []
     floors = [_floor_piece(config, number) for number in range(config.n_floors)]
+    logs = _log_pieces(config) if config.n_permutations else []
     flat = [piece for pieces in honest for piece in pieces]
-    parts = iter(_run([*floors, *scores, *attacks, *flat], config, progress, keep))
+    parts = iter(_run([*floors, *logs, *scores, *attacks, *flat], config, progress, keep))
     portfolio = watch_for(config.rules, seats=False)
     judged_floors = tuple(next(parts) for _ in floors)
+    logged = [next(parts) for _ in logs]
     roc = roc_of(config, next(parts), next(parts)) if scores else ()
-    found = tuple(
-        found_of(config, portfolio, name, player, next(parts)) for name, player in attackers
-    )
+    found = tuple(found_of(config, name, player, next(parts)) for name, player in attackers)
     return DetectionStudy(
         config=config,
         portfolio=portfolio,
@@ -77,12 +83,13 @@ def detection_study(
         found=found,
         roc=roc,
         floors=judged_floors,
+        permuted=permuted_of(config.alphas, logged) if logged else None,
     )
 
 
 def _honest_pieces(config: DetectionConfig, number: int) -> list[_Piece]:
     """The honest players of one kind, ``_PIECE`` at a time."""
-    player, is_long = config.bettors()[number], number < config.n_long
+    player, is_long = config.bettors()[number], number < config.long_kinds()
     n = config.long_players if is_long else config.n_players
     rounds = config.long_rounds if is_long else config.n_rounds
     pieces = []
@@ -100,9 +107,19 @@ def _attack_piece(config: DetectionConfig, name: str, player: AttackConfig) -> _
     purpose = f"detection/attack/{name}/{player.parameters}"
     rounds, n = player.start + config.attack_rounds, config.attack_players
     floor = config.table(player, players=n, rounds=rounds, seed=stream_seed(config.seed, purpose))
-    place = config.declares(player)
-    run = partial(attack_part, floor, player, place=place, alpha=config.alpha)
-    depends = {"purpose": purpose, "n": n, "rounds": rounds, "alpha": config.alpha}
+    run = partial(attack_part, floor, player, alpha=config.alpha)
+    depends = {
+        "purpose": purpose,
+        "n": n,
+        "rounds": rounds,
+        "alpha": config.alpha,
+        "sheet": floor.rules.rules_hash,
+        "portfolios": [
+            portfolio_digest(portfolio)
+            for portfolio in (full_for(floor.rules, player), declared_for(floor.rules, player))
+            if portfolio is not None
+        ],
+    }
     return _Piece(depends, AttackPart, run)
 
 
@@ -129,6 +146,16 @@ def _floor_piece(config: DetectionConfig, number: int) -> _Piece:
     players = [[player.kind, player.count, player.parameters] for player in floor.players]
     depends = {"purpose": purpose, "players": players, "rounds": floor.rounds, "fdr": config.fdr}
     return _Piece(depends, FloorPart, partial(floor_part, floor, config.fdr))
+
+
+def _log_pieces(config: DetectionConfig) -> list[_Piece]:
+    """The log as it is, and with its deals permuted again and again."""
+    log = LoggedPlays.of(config.log, rounds=config.log_rounds, seed=config.seed)
+    pieces = []
+    for number in range(config.n_permutations + 1):
+        depends = {"purpose": f"detection/permuted/{number}", "log": log.content}
+        pieces.append(_Piece(depends, LogPart, partial(log_part, log, config.seed, number)))
+    return pieces
 
 
 def _run(

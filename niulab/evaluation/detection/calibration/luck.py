@@ -4,14 +4,18 @@ The mean and the variance of a round's result given its stakes are exact, so tha
 itself is fair; it is the looking that is not.
 """
 
+# mypy: disable-error-code="untyped-decorator"
+
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet
 from niulab.evaluation.detection.features import result_law
-from niulab.evaluation.detection.scores import round_starts
 from niulab.evaluation.playlog.plays import BOXES, Plays, boxes_of
 
 __all__ = ["Luck", "box_moments"]
@@ -48,28 +52,40 @@ class Luck:
         return z
 
     def see(self, plays: Plays) -> None:
-        """Rows sorted by player, one a player and round; they go on where the last ended."""
-        if not len(plays):
-            return
+        """Rows by time, one a player and round; they go on where the last ended."""
         means, covariances = self._moments
-        starts = round_starts(plays)
-        first, codes = starts.rounds[starts.players[:-1]], starts.codes
-        last = np.append(first[1:], len(plays)) - 1
-        stakes = plays.stakes.astype(np.float64)
-        steps = plays.nets.sum(axis=1) - stakes @ means
-        spread = np.einsum("nb,bc,nc->n", stakes, covariances, stakes)
-        lengths = last - first + 1
+        _see(
+            plays.player, plays.stakes, plays.nets, means, covariances, self._first, self._sums,
+            self._variances, self._counts, self.largest,
+        )  # fmt: skip
 
-        def running(values: Floats, before: Floats) -> Floats:
-            sums: Floats = np.cumsum(values)
-            sums += np.repeat(before - (sums[first] - values[first]), lengths)
-            return sums
 
-        sums = running(steps, self._sums[codes])
-        variances = running(spread, self._variances[codes])
-        place = np.arange(len(plays)) - np.repeat(first, lengths)
-        rounds = 1 + place + np.repeat(self._counts[codes], lengths)
-        z = np.where(rounds >= self._first, sums / np.sqrt(np.maximum(variances, 1.0)), -np.inf)
-        self.largest[codes] = np.maximum(self.largest[codes], np.maximum.reduceat(z, first))
-        self._sums[codes], self._variances[codes] = sums[last], variances[last]
-        self._counts[codes] += lengths
+@njit(cache=True, nogil=True)
+def _see(
+    players: NDArray[np.int32],
+    stakes: NDArray[np.int64],
+    nets: NDArray[np.int64],
+    means: Floats,
+    covariances: Floats,
+    first: int,
+    sums: Floats,
+    variances: Floats,
+    counts: NDArray[np.int64],
+    largest: Floats,
+) -> None:
+    """Add rows (n,), stakes and nets (n, 4), to what is kept of their players, in place."""
+    n_boxes = len(means)
+    for row in range(len(players)):
+        player = players[row]
+        step, spread = 0.0, 0.0
+        for b in range(n_boxes):
+            step += nets[row, b] - stakes[row, b] * means[b]
+            if stakes[row, b]:
+                for c in range(n_boxes):
+                    spread += stakes[row, b] * covariances[b, c] * stakes[row, c]
+        sums[player] += step
+        variances[player] += spread
+        counts[player] += 1
+        if counts[player] >= first:
+            z = sums[player] / sqrt(max(variances[player], 1.0))
+            largest[player] = max(largest[player], z)

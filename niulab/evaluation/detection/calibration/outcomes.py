@@ -10,21 +10,36 @@ from math import log, nan
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from niulab.agents.advantage.config import AttackConfig, high_slip, low_slip
+from niulab.agents.advantage.config import AttackConfig, SightConfig, Steerer
+from niulab.engine.rules import RuleSet
 from niulab.evaluation.detection.calibration.config import DetectionConfig
 from niulab.evaluation.detection.calibration.exact import (
-    attack_named,
     best_rounds,
     component_weight,
     information_of,
     start_weight,
     units_a_round,
 )
+from niulab.evaluation.detection.calibration.permuted import LogPart
 from niulab.evaluation.detection.calibration.pieces import AttackPart, HonestPart, ScorePart
-from niulab.evaluation.detection.portfolio import Portfolio
+from niulab.evaluation.detection.calibration.watching import (
+    attack_named,
+    boxes_raised,
+    full_for,
+)
 from niulab.evaluation.statistics.intervals import normal_quantile, wilson_interval
 
-__all__ = ["Delays", "Found", "Honest", "Roc", "found_of", "honest_of", "roc_of"]
+__all__ = [
+    "Delays",
+    "Found",
+    "Honest",
+    "Permuted",
+    "Roc",
+    "found_of",
+    "honest_of",
+    "permuted_of",
+    "roc_of",
+]
 
 _FALSE_RATE = 0.01
 
@@ -68,8 +83,8 @@ class Found:
 
     limit: ln(1/alpha)/I rounds. priced: with the published weight of one of its components besides;
     and since: with that of its start as well. named: of the full portfolio's alarms, the share that
-    names it first. is_one_box: whether one box alone changes with what is seen, as is declared.
-    won_units: mean net of the attack's rounds to the alarm; units: exact, a round.
+    names it first. is_one_box: whether one box alone changes with what is seen. won_units: mean
+    net of the attack's rounds to the alarm; units: exact, a round.
     """
 
     attack: str
@@ -104,6 +119,31 @@ class Roc:
     alarmed: float
 
 
+@dataclass(frozen=True)
+class Permuted:
+    """A log with its deals permuted; counts by alpha of the config.
+
+    n_attackers: those of its n_players who are labelled so, accused: how many of them the log as it
+    is accuses, and accused_others of the rest. alarms: players who reach 1/alpha, over all
+    permutations; most: in the worst of them. n_fixed: rounds, of n_rounds, without another of as
+    many seats to change with.
+    """
+
+    n_players: int
+    n_attackers: int
+    n_rounds: int
+    n_fixed: int
+    n_permutations: int
+    accused: tuple[int, ...]
+    accused_others: tuple[int, ...]
+    alarms: tuple[int, ...]
+    most: tuple[int, ...]
+
+    def interval(self, place: int) -> tuple[float, float]:
+        """Wilson's 95 % interval of the alarms of permuted logs at an alpha."""
+        return wilson_interval(self.alarms[place], self.n_players * self.n_permutations)
+
+
 def honest_of(config: DetectionConfig, name: str, parts: Sequence[HonestPart]) -> Honest:
     """Count the pieces of one honest kind."""
     peaks, largest, last = (
@@ -121,37 +161,37 @@ def honest_of(config: DetectionConfig, name: str, parts: Sequence[HonestPart]) -
     )
 
 
-def found_of(
-    config: DetectionConfig, portfolio: Portfolio, name: str, player: AttackConfig, part: AttackPart
-) -> Found:
+def found_of(config: DetectionConfig, name: str, player: AttackConfig, part: AttackPart) -> Found:
     """An attack's delays beside its limits."""
-    keys, alpha = player.parameters, config.alpha
-    information, attack = information_of(config.rules, player), attack_named(player)
+    keys, alpha, rules = player.parameters, config.alpha, config.rules_of(player)
+    information, attack = information_of(rules, player), attack_named(player)
+    portfolio = full_for(rules, player)
     weight = component_weight(portfolio, attack)
-    named = [one for one in part.named if one]
+    named, can_err = [one for one in part.named if one], len(portfolio.attacks) > 1
     won = np.array(part.won_cents)[np.array(part.full) >= 0]
     return Found(
         attack=name,
         see_rate=float(keys.get("see_rate", keys.get("post_rate", keys.get("rate", 1.0)))),
-        spread=str(keys.get("high", "")),
+        spread=_spread(rules, player),
         camouflage=float(keys.get("cover_bet", 0.0)),
         start=player.start,
         information=information,
-        units=units_a_round(config.rules, player),
+        units=units_a_round(rules, player),
         limit=best_rounds(information, alpha),
         priced=best_rounds(information, alpha, weight),
         since=best_rounds(information, alpha, weight, start_weight(portfolio, player.start)),
-        is_one_box=_n_changing(config, player) == 1,
+        is_one_box=not isinstance(player, SightConfig) or len(boxes_raised(rules, player)) == 1,
         declared=_delays(part.declared, config.attack_rounds) if part.declared else None,
         full=_delays(part.full, config.attack_rounds),
-        named=float(np.mean([one == attack for one in named])) if named else nan,
-        won_units=float(won.mean()) / config.rules.base_unit_cents if len(won) else nan,
+        named=float(np.mean([one == attack for one in named])) if can_err and named else nan,
+        won_units=float(won.mean()) / rules.base_unit_cents if len(won) else nan,
     )
 
 
-def _n_changing(config: DetectionConfig, player: AttackConfig) -> int:
-    low, high = low_slip(config.rules, player), high_slip(config.rules, player)
-    return sum(high.stake(box) != low.stake(box) for box in config.rules.boxes)
+def _spread(rules: RuleSet, player: AttackConfig) -> str:
+    """What he stakes when something favors him."""
+    high = str(getattr(player, "high", None) or "")
+    return f"{rules.required_box}={player.bid},{high}" if isinstance(player, Steerer) else high
 
 
 def roc_of(config: DetectionConfig, honest: ScorePart, seers: ScorePart) -> tuple[Roc, ...]:
@@ -171,6 +211,25 @@ def roc_of(config: DetectionConfig, honest: ScorePart, seers: ScorePart) -> tupl
             )
         )
     return tuple(found)
+
+
+def permuted_of(alphas: Sequence[float], parts: Sequence[LogPart]) -> Permuted:
+    """Count the log as it is, the first part, and its permutations."""
+    logged, *others = parts
+    is_attacker = np.array(logged.is_attacker, dtype=np.bool_)
+    peaks, bars = np.array(logged.peaks), [-log(alpha) for alpha in alphas]
+    counts = [[int((np.array(part.peaks) >= bar).sum()) for part in others] for bar in bars]
+    return Permuted(
+        n_players=len(peaks),
+        n_attackers=int(is_attacker.sum()),
+        n_rounds=logged.n_rounds,
+        n_fixed=max(part.n_fixed for part in others),
+        n_permutations=len(others),
+        accused=tuple(int((is_attacker & (peaks >= bar)).sum()) for bar in bars),
+        accused_others=tuple(int((~is_attacker & (peaks >= bar)).sum()) for bar in bars),
+        alarms=tuple(sum(count) for count in counts),
+        most=tuple(max(count) for count in counts),
+    )
 
 
 def _delays(rounds: Sequence[int], most: int) -> Delays:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.agents.advantage.config import AttackConfig
-from niulab.engine.rules import RuleSet
+from niulab.agents.advantage.config import AttackConfig, Colluders
+from niulab.evaluation.detection.attacks.groups import Group, group_plays
+from niulab.evaluation.detection.calibration.alone import alone_blocks
 from niulab.evaluation.detection.calibration.luck import Luck
-from niulab.evaluation.detection.features import top_box
+from niulab.evaluation.detection.calibration.watching import declared_for, full_for, watch_for
 from niulab.evaluation.detection.fold import PlayerStates, fold, log_e_values
 from niulab.evaluation.detection.lists import e_bh
-from niulab.evaluation.detection.portfolio import Portfolio, declared_portfolio
-from niulab.evaluation.detection.watch import given_factors, watch_portfolio
+from niulab.evaluation.detection.portfolio import Portfolio
+from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.logged.columns import simulate_blocks
 from niulab.evaluation.logged.config import FloorConfig
 from niulab.evaluation.logged.seating import seat_players
-from niulab.evaluation.playlog.plays import Plays, boxes_of
+from niulab.evaluation.playlog.plays import NO_CODE, Plays
 
 __all__ = [
     "AttackPart",
@@ -28,11 +29,9 @@ __all__ = [
     "HonestPart",
     "ScorePart",
     "attack_part",
-    "declared_for",
     "floor_part",
     "honest_part",
     "score_part",
-    "watch_for",
 ]
 
 _SOON = 32  # rounds of a block where everybody may be found early
@@ -75,8 +74,7 @@ class ScorePart:
 class FloorPart:
     """A floor listed: players, attackers, listed, honest among them; and alarms of the honest.
 
-    n_early: honest players whose e-value ever reached 20. named: attackers whose true attack has
-    the largest share.
+    n_early: honest players whose e-value ever reached 20.
     """
 
     n_players: int
@@ -84,26 +82,6 @@ class FloorPart:
     n_listed: int
     n_false: int
     n_early: int
-
-
-_PORTFOLIOS: dict[tuple[str, str, int], Portfolio] = {}
-
-
-def watch_for(rules: RuleSet, *, seats: bool) -> Portfolio:
-    """The portfolio that judges a log of a sheet; kept."""
-    key = rules.rules_hash, "watch", int(seats)
-    if key not in _PORTFOLIOS:
-        _PORTFOLIOS[key] = watch_portfolio([rules], seats=seats)
-    return _PORTFOLIOS[key]
-
-
-def declared_for(rules: RuleSet, place: int) -> Portfolio:
-    """The declared attack on one place and the box of the highest odds; kept."""
-    key = rules.rules_hash, "declared", place
-    if key not in _PORTFOLIOS:
-        box = boxes_of(rules)[top_box(rules)] or ""
-        _PORTFOLIOS[key] = declared_portfolio(rules, place=place, box=box)
-    return _PORTFOLIOS[key]
 
 
 def _blocks(floor: FloorConfig, size: int | None = None) -> Iterator[Plays]:
@@ -115,7 +93,7 @@ def honest_part(floor: FloorConfig, z_from: int) -> HonestPart:
     portfolio = watch_for(floor.rules, seats=False)
     states = PlayerStates.fresh(floor.n_players, portfolio)
     luck, n_rows = Luck(floor.rules, floor.n_players, first=z_from), 0
-    for plays in _blocks(floor):
+    for plays in alone_blocks(floor):
         states = fold(portfolio, states, plays).states
         luck.see(plays)
         n_rows += len(plays)
@@ -124,21 +102,23 @@ def honest_part(floor: FloorConfig, z_from: int) -> HonestPart:
     return HonestPart(peaks.tolist(), luck.largest.tolist(), luck.now.tolist(), n_rows)
 
 
-def attack_part(
-    floor: FloorConfig, attacker: AttackConfig, *, place: int | None, alpha: float
-) -> AttackPart:
-    """Play attackers, each alone at a table, until all are found or the rounds are over.
+def attack_part(floor: FloorConfig, attacker: AttackConfig, *, alpha: float) -> AttackPart:
+    """Play attackers until all are found or the rounds are over.
 
-    place: of the declared attack, None where nothing is declared.
+    Each has a table to himself or, where the attack needs others, with them; only he is judged, or
+    the whole group where they collude. Wins are those of whoever is judged.
     """
-    full, n = watch_for(floor.rules, seats=False), floor.n_players
-    portfolios = [full] if place is None else [full, declared_for(floor.rules, place)]
+    full, declared = full_for(floor.rules, attacker), declared_for(floor.rules, attacker)
+    portfolios = [full] if declared is None else [full, declared]
+    judged = _Judged.of(floor, attacker)
+    n = len(judged.names)
     states = [PlayerStates.fresh(n, portfolio) for portfolio in portfolios]
     won, done = np.zeros(n, dtype=np.int64), 0
-    for plays in _blocks(floor, _SOON):
+    for block in _blocks(floor, _SOON):
+        plays = judged.rows(block)
         before = states[0].alarms > 0
         states = [
-            fold(portfolio, state, plays, alpha=alpha).states
+            fold(portfolio, state, plays, alpha=alpha, given=judged.given(portfolio, block)).states
             for portfolio, state in zip(portfolios, states, strict=True)
         ]
         nets = plays.nets.sum(axis=1).reshape(n, -1)
@@ -159,11 +139,60 @@ def attack_part(
     ]
     names = np.array(full.attacks)[states[0].shares.argmax(axis=1)]
     return AttackPart(
-        declared=delays[1] if place is not None else [],
+        declared=delays[1] if declared is not None else [],
         full=delays[0],
         won_cents=won.tolist(),
         named=np.where(states[0].alarms > 0, names, "").tolist(),
     )
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Who of a floor is judged: some players, or declared groups of them.
+
+    players: codes of those who are judged; groups: empty where nobody is judged as one of a group.
+    """
+
+    names: tuple[str, ...]
+    players: NDArray[np.int64]
+    groups: tuple[Group, ...] = ()
+
+    @classmethod
+    def of(cls, floor: FloorConfig, attacker: AttackConfig) -> _Judged:
+        seating = seat_players(floor)
+        names = [label.player for label in seating.labels]
+        kinds = [player.kind for player in floor.players]
+        members = seating.crowds[kinds.index(attacker.kind)]
+        teams = members.reshape(-1, attacker.team)
+        if isinstance(attacker, Colluders):
+            groups = tuple(
+                Group(f"g{place}", tuple(names[code] for code in team))
+                for place, team in enumerate(teams.tolist())
+            )
+            return cls(tuple(group.name for group in groups), members, groups)
+        first = teams[:, 0]  # a switcher's partner gains nothing
+        return cls(tuple(names[code] for code in first.tolist()), first)
+
+    def rows(self, plays: Plays) -> Plays:
+        """The rows of those who are judged, by their own codes and time."""
+        if self.groups:
+            return group_plays(plays, self.groups)
+        if len(self.players) == len(plays.texts.players):
+            return plays
+        codes = np.full(len(plays.texts.players), NO_CODE, dtype=np.int32)
+        codes[self.players] = np.arange(len(self.players))
+        mine = plays.take(self._is_judged(plays))
+        texts = replace(plays.texts, players=self.names)
+        return replace(mine, player=codes[mine.player], texts=texts)
+
+    def given(self, portfolio: Portfolio, plays: Plays) -> NDArray[np.float64] | None:
+        """Factors of the judged rows that need every seat, None where there are none."""
+        if not portfolio.n_given:
+            return None
+        return given_factors(portfolio, plays)[self._is_judged(plays)]
+
+    def _is_judged(self, plays: Plays) -> NDArray[np.bool_]:
+        return np.isin(plays.player, self.players)
 
 
 def score_part(floor: FloorConfig, horizons: tuple[int, ...]) -> ScorePart:
@@ -171,7 +200,7 @@ def score_part(floor: FloorConfig, horizons: tuple[int, ...]) -> ScorePart:
     portfolio, n = watch_for(floor.rules, seats=False), floor.n_players
     states, luck = PlayerStates.fresh(n, portfolio), Luck(floor.rules, n, first=1)
     ahead, log_es, zs = list(horizons), list[list[float]](), list[list[float]]()
-    for done, plays in enumerate(_blocks(floor, 1), 1):
+    for done, plays in enumerate(alone_blocks(floor, 1), 1):
         states = fold(portfolio, states, plays).states
         luck.see(plays)
         if done == ahead[0]:

@@ -7,13 +7,19 @@ from dataclasses import asdict, dataclass
 from math import isnan
 from typing import Any
 
+from niulab.evaluation.detection.calibration.cells import table_cells
 from niulab.evaluation.detection.calibration.config import DetectionConfig
-from niulab.evaluation.detection.calibration.outcomes import Delays, Found, Honest, Roc
+from niulab.evaluation.detection.calibration.outcomes import (
+    Delays,
+    Found,
+    Honest,
+    Permuted,
+    Roc,
+)
 from niulab.evaluation.detection.calibration.pieces import FloorPart
 from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.statistics.intervals import wilson_interval
 from niulab.evaluation.studies.study import Columns, OfConfig, Picture, Section
-from niulab.evaluation.tables import Cells
 from niulab.solvers.values import player_edges
 
 __all__ = ["DetectionStudy"]
@@ -29,14 +35,22 @@ _ALARMS = (
     "mean and variance, one-sided: looked at every round and once at the end."
 )
 _DELAYS = (
-    "Rounds from the start of the attack to the alarm. I: exact nats a round that the stakes tell "
-    "of the card. The limit is ln(1/alpha) / I; the priced limit adds ln(1/w), w the published "
-    "weight of one component. With a start after round 0 the weight of that start is added in the "
-    "last column only. Who was not found counts as found when play ended."
+    "Rounds from the start of the attack to the alarm. Nats a round: what the stakes tell of the "
+    "card, exactly; of switchers what the split of ten cards tells, averaged over random tens. The "
+    "limit is ln(1/alpha) / I; the priced limit adds ln(1/w), w the published weight of one "
+    "component, and for a later start ln(1/w) of that start. Declared: the attack is known in "
+    "advance. Who was not found counts as found when play ended. Named first: not asked where only "
+    "one attack is watched for. Won: base units to the full portfolio's alarm, the compulsory "
+    "stakes included, measured, and as the exact mean of a round times the mean delay (Wald)."
 )
-_EXPOSURE = (
-    "Base units won from the start to the full portfolio's alarm, the compulsory stakes included: "
-    "measured, and the exact mean of a round times the mean delay (Wald)."
+_BEYOND = (
+    "Attacks from the first round on beyond 1.5 x the limit where declared, or 1.3 x the priced "
+    "limit in the full portfolio."
+)
+_PERMUTED = (
+    "The log as it is, and with the deals of all tables laid anew, in random order, over the "
+    "rounds of the same sheet and number of seats while the stakes stay: then nobody's stakes know "
+    "anything, and alarms are false. Colluders' peekers are labelled attackers and stake flat."
 )
 _ROC = (
     "Seers of a dealer's card against honest players who stake the top box as often, judged once, "
@@ -60,6 +74,7 @@ class DetectionStudy(OfConfig):
     found: tuple[Found, ...]
     roc: tuple[Roc, ...]
     floors: tuple[FloorPart, ...]
+    permuted: Permuted | None = None
 
     def warnings(self) -> tuple[str, ...]:
         """Boxes that favor the player whoever he is."""
@@ -78,7 +93,7 @@ class DetectionStudy(OfConfig):
             "alphas": list(self.config.alphas),
             "worst_false_alarms": shares,
             "worst_declared_ratio": max(
-                (one.declared.mean / one.limit for one in one_box if one.declared), default=None
+                (one.declared.mean / one.limit for one in at_once if one.declared), default=None
             ),
             "worst_full_ratio": max((one.full.mean / one.priced for one in one_box), default=None),
             "worst_full_ratio_of_many_boxes": max(
@@ -89,6 +104,12 @@ class DetectionStudy(OfConfig):
             ),
             "fdr": self.fdr,
             "power": self.power,
+            "permuted_alarms": None
+            if self.permuted is None
+            else [
+                count / (self.permuted.n_players * self.permuted.n_permutations)
+                for count in self.permuted.alarms
+            ],
         }
 
     @property
@@ -115,15 +136,33 @@ class DetectionStudy(OfConfig):
             if parts:
                 rows = [asdict(part) for part in parts]
                 tables[name] = {key: [row[key] for row in rows] for key in rows[0]}
+        if self.permuted is not None:
+            tables["permuted"] = self._permuted_columns(self.permuted, self.config.alphas)
         return tables
 
     def sections(self) -> tuple[Section, ...]:
-        """Means, false alarms, delays, exposure, ROC, floors; those that were asked for."""
-        found = [self._mean_section()]
-        found += [self._alarm_section()] if self.honest else []
-        found += [self._delay_section(), self._exposure_section()] if self.found else []
-        found += [self._roc_section()] if self.roc else []
-        found += [self._floor_section()] if self.floors else []
+        """What must hold, then everything that was asked for."""
+        columns = self.columns()
+
+        def section(title: str, name: str, *lines: str) -> Section:
+            return Section(title, lines, table_cells(name, columns), self._pictures(name))
+
+        found = [
+            section("What must hold", "promises"),
+            section("Means of the factors", "means", _MEANS),
+        ]
+        if self.honest:
+            found.append(section("False alarms", "false_alarms", _ALARMS))
+        if self.permuted is not None:
+            found.append(section("Permuted deals", "permuted", _PERMUTED))
+        if self.found:
+            title = f"Delays at alpha = {self.config.alpha:g}"
+            found.append(section(title, "delays", _DELAYS))
+            found.append(section("Beyond the targets", "beyond", _BEYOND))
+        if self.roc:
+            found.append(section("At fixed horizons", "roc", _ROC))
+        if self.floors:
+            found.append(section("Floors", "floors", _FLOORS, self._floor_line()))
         return tuple(found)
 
     # ------------------------------------------------------------ tables at full precision
@@ -151,88 +190,38 @@ class DetectionStudy(OfConfig):
                 columns[f"{name}_{key}"] = [one and getattr(one, key) for one in delays]
         return dict(columns)
 
+    @staticmethod
+    def _permuted_columns(one: Permuted, alphas: Sequence[float]) -> dict[str, Any]:
+        n = len(alphas)
+        return {
+            "alpha": [*alphas],
+            "players": [one.n_players] * n,
+            "attackers": [one.n_attackers] * n,
+            "rounds": [one.n_rounds] * n,
+            "fixed": [one.n_fixed] * n,
+            "permutations": [one.n_permutations] * n,
+            "accused": [*one.accused],
+            "accused_others": [*one.accused_others],
+            "alarms": [*one.alarms],
+            "most": [*one.most],
+        }
+
     # ------------------------------------------------------------ parts of the report
 
-    def _mean_section(self) -> Section:
-        rows = [[attack, f"{error:.1e}"] for attack, error in self.mean_errors.items()]
-        return Section("Means of the factors", (_MEANS,), (["attack", "largest error"], rows))
+    def _pictures(self, name: str) -> tuple[Picture, ...]:
+        from niulab.evaluation.plots.calibration import delay_ratios, false_alarms
 
-    def _alarm_section(self) -> Section:
-        from niulab.evaluation.plots.calibration import false_alarms
-
-        alphas, rows = self.config.alphas, []
-        header = ["bettor", "players", "rows"]
-        for alpha in alphas:
-            header += [f"alarms at {alpha:g}", "95 %", "z peeked", "z once"]
-        for one in self.honest:
-            row = [one.name, f"{one.n_players:,}", f"{one.n_rows:,}"]
-            for place in range(len(alphas)):
-                low, high = one.interval(place)
-                shares = (one.alarms[place], one.peeked[place], one.once[place])
-                alarm, peeked, once = (f"{count / one.n_players:.4f}" for count in shares)
-                row += [alarm, f"{low:.4f}-{high:.4f}", peeked, once]
-            rows.append(row)
-        alt = "False alarms of every honest bettor beside those of a z-test looked at every round"
-        drawn = false_alarms(self.honest, alphas[0])
-        return Section(
-            "False alarms", (_ALARMS,), (header, rows), (Picture("false_alarms", alt, drawn),)
-        )
-
-    def _delay_section(self) -> Section:
-        from niulab.evaluation.plots.calibration import delay_ratios
-
-        header = ["attack", "seen", "stakes", "hides", "start", "I", "limit"]
-        header += ["declared", "/ limit", "full", "/ priced", "/ with start", "found", "named"]
-        rows = [self._delay_row(one) for one in self.found]
-        pictures = []
-        drawn = [one for one in self.found if one.start == 0 and not isnan(one.limit)]
-        if drawn:
+        if name == "false_alarms":
+            alt = (
+                "False alarms of every honest bettor beside those of a z-test looked at every round"
+            )
+            drawn = false_alarms(self.honest, self.config.alphas[0])
+            return (Picture("false_alarms", alt, drawn),)
+        at_once = [one for one in self.found if one.start == 0 and not isnan(one.limit)]
+        if name == "delays" and at_once:
             alt = "Mean delay over its limit, by information"
-            pictures.append(Picture("delays", alt, delay_ratios(drawn)))
-        title = f"Delays at alpha = {self.config.alpha:g}"
-        return Section(title, (_DELAYS,), (header, rows), tuple(pictures))
-
-    def _delay_row(self, one: Found) -> list[str]:
-        declared = one.declared
-        return [
-            *(one.attack, f"{one.see_rate:g}", one.spread or "-", f"{one.camouflage:g}"),
-            *(str(one.start), _figure(one.information, 4), _figure(one.limit, 1)),
-            "-" if declared is None else f"{declared.mean:.1f} ± {declared.half_width:.1f}",
-            "-" if declared is None else _figure(declared.mean / one.limit, 2),
-            f"{one.full.mean:.1f} ± {one.full.half_width:.1f}",
-            _figure(one.full.mean / one.priced, 2),
-            _figure(one.full.mean / one.since, 2),
-            f"{one.full.n_found} of {one.full.n - one.full.n_early}",
-            "-" if isnan(one.named) else f"{100 * one.named:.1f} %",
-        ]
-
-    def _exposure_section(self) -> Section:
-        header = ["attack", "seen", "stakes", "hides", "start", "units a round"]
-        header += ["won at the alarm", "by Wald"]
-        rows = [
-            [
-                *(one.attack, f"{one.see_rate:g}", one.spread or "-", f"{one.camouflage:g}"),
-                *(str(one.start), _signed(one.units), _signed(one.won_units)),
-                _signed(one.units * one.full.mean),
-            ]
-            for one in self.found
-        ]
-        return Section("Exposure at the alarm", (_EXPOSURE,), (header, rows))
-
-    def _roc_section(self) -> Section:
-        header = ["rounds", "area, e-value", "area, results", "power at 1 %, e-value"]
-        header += ["power at 1 %, results", f"e-value of {1 / self.config.alpha:,.0f} or more"]
-        rows = [
-            [
-                f"{one.rounds:,}",
-                *(f"{x:.4f}" for x in (one.area, one.area_z, one.power, one.power_z, one.alarmed)),
-            ]
-            for one in self.roc
-        ]
-        return Section("At fixed horizons", (_ROC,), (header, rows))
-
-    def _floor_section(self) -> Section:
-        return Section("Floors", (_FLOORS, self._floor_line()), _floor_cells(self.floors))
+            return (Picture("delays", alt, delay_ratios(at_once)),)
+        return ()
 
     def _floor_line(self) -> str:
         n = sum(one.n_players - one.n_attackers for one in self.floors)
@@ -242,20 +231,3 @@ class DetectionStudy(OfConfig):
             f"False discovery rate {self.fdr:.4f} at {self.config.fdr:g}, power {self.power:.4f}; "
             f"honest alarms {early / n:.4f} (95 %: {low:.4f}-{high:.4f}) at .05."
         )
-
-
-def _floor_cells(floors: Sequence[FloorPart]) -> Cells:
-    header = ["players", "attackers", "listed", "honest among them", "honest alarms"]
-    rows = [
-        [str(n) for n in (f.n_players, f.n_attackers, f.n_listed, f.n_false, f.n_early)]
-        for f in floors
-    ]
-    return header, rows
-
-
-def _figure(value: float, digits: int) -> str:
-    return "-" if isnan(value) else f"{value:.{digits}f}"
-
-
-def _signed(value: float) -> str:
-    return "-" if isnan(value) else f"{value:+.3f}"

@@ -40,6 +40,7 @@ Progress = Callable[[str, int, int], None]
 
 _MANIFEST = "manifest.json"
 _FORMAT = 2
+"""Raised whenever the numbers of a state come to mean something else."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +70,12 @@ class StateManifest:
             return None
         try:
             content = json.loads(path.read_bytes())
-            if content.pop("format") != _FORMAT:
-                raise PlayLogError(f"{path}: a state of another format; begin with a new --state")
+            if (kept := content.pop("format")) != _FORMAT:
+                raise PlayLogError(
+                    f"{path}: a state of format {kept}, made by another version of the program, "
+                    f"which keeps format {_FORMAT} now: begin with a new --state, it is made from "
+                    "the log"
+                )
             return cls(**content)
         except (OSError, ValueError, KeyError, TypeError) as error:
             if isinstance(error, PlayLogError):
