@@ -26,9 +26,9 @@ __all__ = [
     "fold_rounds",
     "keep_paths",
     "not_yet",
-    "raised_bins",
     "running_bins",
     "seat_weights",
+    "slip_bins",
     "stake_sums",
     "sum_gains",
 ]
@@ -75,11 +75,11 @@ def running_bins(players, sizes, shares, n_bins, statistics, bins):
 
 
 @njit(cache=True, nogil=True)
-def raised_bins(players, heights, statistics, bins):
-    """Bins (n_rounds,) of ``raised``; sum, least and most of each box go on in ``statistics``.
+def slip_bins(players, heights, statistics, bins):
+    """Bins (n_rounds,) of ``slip``; sum, least and most of each box go on in ``statistics``.
 
-    heights: (n_rounds, 3), each box's stake over the least one. Call it before ``running_bins``,
-    which counts the rounds.
+    heights: (n_rounds, 3), each box's stake over the least one. bins: at first whether the top box
+    is staked. Call it before ``running_bins``, which counts the rounds.
     """
     for player in range(len(players) - 1):
         n = statistics[player, 0]
@@ -97,19 +97,17 @@ def raised_bins(players, heights, statistics, bins):
                 weight *= 3
                 statistics[player, at] = total + x
                 statistics[player, at + 1], statistics[player, at + 2] = low, high
-            bins[i] = code
+            bins[i] = 27 * bins[i] + code
             n += 1
 
 
 @njit(cache=True, nogil=True)
-def stake_sums(
-    rounds, rules, stakes, tops, base_units, least, units, shares, heights, is_top_staked
-):
+def stake_sums(rounds, rules, stakes, tops, base_units, least, units, shares, heights, slips):
     """Sum stakes, int64 (n, 4), by round into base units (n_rounds,) and shares on the top box.
 
-    heights: (n_rounds, 3), base units a seat on each main box beyond its least stake. rounds: as of
-    ``RoundStarts``. tops, base_units, least (n_sheets, 3): by sheet, whose last one serves unknown
-    rules.
+    heights: (n_rounds, 3), base units a seat on each main box beyond its least stake. slips:
+    whether the top box is staked, (n_rounds,). rounds: as of ``RoundStarts``. tops, base_units,
+    least (n_sheets, 3): by sheet, whose last one serves unknown rules.
     """
     for i in range(len(rounds) - 1):
         total, on_top = np.int64(0), np.int64(0)
@@ -122,7 +120,7 @@ def stake_sums(
                 heights[i, box] += max(stakes[row, box] - least[rules[row], box], 0.0) / unit
         units[i] = total / base_units[rules[rounds[i]]]
         shares[i] = on_top / total if total > 0 else 0.0
-        is_top_staked[i] = on_top > 0
+        slips[i] = on_top > 0
 
 
 @njit(cache=True, nogil=True)

@@ -2,18 +2,17 @@
 
     total        how large the round's total stake is beside the player's own running mean and SD
     share        the same of the share on the box with the highest odds
-    top staked   whether that box is staked at all
+    slip         which boxes are raised, and whether that box is staked at all
     late         whether the stakes on the main boxes fell, stayed or rose after the close; a stake
                  whose own time lies after the close rose
     late bonus   the same of the Bonus
     always       one bin: features that no stake has to choose
-    raised       which of the main boxes the player has varied so far, and which of them are above
-                 their own mean so far: three digits, 0 never varied, 1 not raised, 2 raised
 
 The first two are predictable: a round's score uses rounds before it only. They are clipped to 3 and
-snapped to a grid, so that moment generating functions are tables. ``raised`` uses this round's
-stakes besides, which are placed before the deal. In the first rounds of a player, while a box has
-not varied, it is measured by the least stake of the table.
+snapped to a grid, so that moment generating functions are tables. A slip says of each main box
+whether the player has varied it so far, this round's stake included, and whether it is now above
+its own mean before: 0 never varied, 1 not raised, 2 raised. In the first rounds of a player a box
+that has not varied is measured by the least stake of the table.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ __all__ = [
     "score_bins",
 ]
 
-SCORES = ("total", "share", "top staked", "late", "late bonus", "always", "raised")
+SCORES = ("total", "share", "slip", "late", "late bonus", "always")
 
 Z_GRID = np.linspace(-3.0, 3.0, 25)
 """Values of the running scores by bin."""
@@ -46,8 +45,8 @@ N_MAIN = 3
 """Main boxes: the columns of BOXES without the Bonus."""
 
 RAISED_DIGITS = np.indices((3,) * N_MAIN).reshape(N_MAIN, -1).T[:, ::-1]
-"""What a bin of ``raised`` says of each main box, (27, N_MAIN): the first box counts one, the
-second three, the third nine."""
+"""What a bin of ``slip`` says of each main box, (27, N_MAIN): the first box counts one, the second
+three, the third nine. 27 bins more follow, with the box of the highest odds staked."""
 
 N_STATISTICS = 6 + 3 * N_MAIN
 """Numbers kept of a player for the running scores: rounds, mean and squares of the first two; sum,
@@ -104,7 +103,7 @@ def score_bins(
     (n_sheets, N_MAIN), cents on each main box of a seat that raises none. Seats of one player in
     one round share the scores of their stakes together.
     """
-    from niulab.evaluation.detection.kernels import raised_bins, running_bins, stake_sums
+    from niulab.evaluation.detection.kernels import running_bins, slip_bins, stake_sums
 
     n = len(plays)
     bins = np.zeros((n, len(SCORES)), dtype=np.int16)
@@ -113,19 +112,16 @@ def score_bins(
         n_rounds = len(starts.rounds) - 1
         units, shares = np.empty((2, n_rounds))
         heights = np.empty((n_rounds, N_MAIN))
-        by_round = np.empty((n_rounds, 4), dtype=np.int16)
+        by_round = np.empty((n_rounds, 3), dtype=np.int16)
         # a sheet that is not known (-1) takes the last one's unit; its rows have no levels anyway
         stake_sums(
             starts.rounds, plays.rules, plays.stakes, top_boxes, base_units, least, units, shares,
             heights, by_round[:, 2],
         )  # fmt: skip
-        raised_bins(starts.players, heights, after, by_round[:, 3])
+        slip_bins(starts.players, heights, after, by_round[:, 2])
         running_bins(starts.players, np.log1p(units), shares, len(Z_GRID), after, by_round)
         is_each_one = n_rounds == n
-        if not is_each_one:
-            by_round = by_round.repeat(np.diff(starts.rounds), axis=0)
-        bins[:, :3] = by_round[:, :3]
-        bins[:, 6] = by_round[:, 3]
+        bins[:, :3] = by_round if is_each_one else by_round.repeat(np.diff(starts.rounds), axis=0)
         bins[:, 3] = 1 + _late_signs(plays)
         bins[:, 4] = 1 + np.sign(plays.late[:, 3])
     return Scores(bins, after)

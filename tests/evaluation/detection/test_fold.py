@@ -23,13 +23,13 @@ from niulab.evaluation.detection.scores import (
 from niulab.evaluation.playlog.plays import Flag, Plays
 
 
-def slow_raised(stakes, t):
-    """The bin of ``raised`` in round t of stakes (n, 4) under a sheet whose Single is 100 or more.
+def slow_slip(stakes, t):
+    """The bin of ``slip`` in round t of stakes (n, 4) under a sheet whose Single is 100 or more.
 
     A box that has varied is raised above the mean of its stakes before; in the first three rounds
     one that has not is raised where it takes more than it must.
     """
-    code = 0
+    code = 27 * int(stakes[t, 2] > 0)
     for box, least in enumerate((100, 0, 0)):
         past, now = stakes[:t, box].tolist(), int(stakes[t, box])
         if len({*past, now}) > 1:
@@ -59,11 +59,9 @@ def slow_log_e(portfolio, plays, sheet):
                     sd = ((spread + 4e-3) / (t + 4)) ** 0.5
                     z = (x[t] - past.mean()) / sd if t else 0.0
                     b = int(np.rint((np.clip(z, -3, 3) + 3) * (len(Z_GRID) - 1) / 6))
-                elif score == "raised":
-                    b = slow_raised(plays.stakes, t)
                 else:
-                    assert score == "top staked"
-                    b = int(plays.stakes[t, 2] > 0)
+                    assert score == "slip"
+                    b = slow_slip(plays.stakes, t)
                 f = log(max(block.tables[0][b, levels[t, slot], k], 1e-300))
                 by_start = [one + f for one in (*by_start, 0.0)]
             left = [1.0, *(0.5 * log(10) / log(t + 9) for t in range(1, len(plays) + 1))]
@@ -108,13 +106,13 @@ def test_boxes_are_raised_above_their_own_mean_so_far(sheet, make_plays):
             top_boxes=np.array([2]),
             least=np.array([least_stakes(sheet)]),
         )
-        found.append(bins[:, SCORES.index("raised")].reshape(n, -1))
+        found.append(bins[:, SCORES.index("slip")].reshape(n, -1))
     expected = [
-        [slow_raised(plays.stakes[plays.player == k], t) for t in range(n_rounds)] for k in range(n)
+        [slow_slip(plays.stakes[plays.player == k], t) for t in range(n_rounds)] for k in range(n)
     ]
     assert np.concatenate(found, axis=1).tolist() == expected
     met = set(np.concatenate(found, axis=1).ravel().tolist())
-    assert {0, 26} <= met  # nothing ever varied, and everything raised
+    assert {0, 27 + 26} <= met  # nothing ever varied, and everything raised
     assert len(met) >= 12
     # bins and their digits are one numbering
     for code, digits in enumerate(RAISED_DIGITS.tolist()):
@@ -138,7 +136,7 @@ def test_seats_of_one_player_are_measured_by_seat(sheet, make_plays):
             top_boxes=np.array([2]),
             least=np.array([[100.0, 0.0, 0.0]]),
         ).bins
-        numbers.append(bins[starts.rounds[:-1], SCORES.index("raised")].tolist())
+        numbers.append(bins[starts.rounds[:-1], SCORES.index("slip")].tolist())
     assert numbers[0] == numbers[1]
     assert 2 in numbers[0]
 

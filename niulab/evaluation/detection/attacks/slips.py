@@ -60,7 +60,7 @@ def raise_chances(favored: NDArray[np.int64], open_boxes: int, rates: Floats) ->
 def slip_table(
     favors: NDArray[np.bool_], law: Floats, rates: Floats, *, declared: int | None = None
 ) -> Floats:
-    """Likelihood ratios by bin of the score ``raised``, (27, n_levels, k).
+    """Likelihood ratios by bin of the score ``slip``, (54, n_levels, k).
 
     favors: (n_levels, N_MAIN), which boxes a level favors. rates: (k, 2), as of ``raise_chances``.
     declared: a bit mask of the only boxes he may raise, others playing no part; by default those
@@ -76,4 +76,4 @@ def slip_table(
             chances = raise_chances(favored, open_boxes, given)
             ratios[open_boxes] = chance_ratios(chances, law)
         table[place] = ratios[open_boxes][int((digits == 2) @ _PLACES) & open_boxes]
-    return table
+    return np.tile(table, (2, 1, 1))  # whether the top box is staked plays no part
