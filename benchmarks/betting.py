@@ -27,8 +27,8 @@ from niulab.agents.betting.solver import solve_task
 from niulab.agents.registry import make_agent
 from niulab.engine.settlement import net_table
 from niulab.engine.wagers import Slip
-from niulab.envs.menus import default_menu
 from niulab.envs.settings import make_settings
+from niulab.envs.settings.menus import default_menu
 from niulab.evaluation.sessions.exact import evaluate_session
 from niulab.seeding import generator
 from niulab.solvers.joint_law import joint_law

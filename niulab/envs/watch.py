@@ -18,7 +18,7 @@ from niulab.solvers.limits.detector import (
 )
 
 if TYPE_CHECKING:
-    from niulab.envs.settings import EnvSettings
+    from niulab.envs.settings.model import EnvSettings
 
 __all__ = [
     "Watch",

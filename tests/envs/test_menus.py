@@ -4,7 +4,7 @@ import pytest
 from strategies import PLAYABLE, overlay
 
 from niulab.engine.wagers import Slip, least_slip, verify_slip
-from niulab.envs.menus import MENU_SIZE, default_menu, grid_menu
+from niulab.envs.settings.menus import MENU_SIZE, default_menu, grid_menu
 from niulab.errors import WagerError
 
 

@@ -10,7 +10,7 @@ from niulab.engine.rules import RuleSet
 from niulab.envs.sheets.drawing import slip_under
 
 if TYPE_CHECKING:
-    from niulab.envs.settings import EnvSettings
+    from niulab.envs.settings.model import EnvSettings
 
 __all__ = ["contradictions_of_sheets", "read_sheets"]
 

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.errors import ConfigError
+from niulab.solvers.limits.bettors import chance_ratios, stake_chances
 
-__all__ = ["chance_ratios", "likelihood_table", "standardized", "tilt_table", "verify_means"]
+__all__ = ["likelihood_table", "standardized", "tilt_table", "verify_means"]
 
 Floats = NDArray[np.float64]
 
@@ -53,20 +54,7 @@ def likelihood_table(is_favorable: NDArray[np.bool_], law: Floats, rates: Floats
     Bin 0: the box was not staked, 1: it was. is_favorable: (n_levels,), when who sees the level
     stakes. rates: (n_rates, 2), each the chance to see it and the chance to stake without seeing.
     """
-    sees, base = rates[:, 0], rates[:, 1]
-    stakes = sees * is_favorable[:, None] + (1 - sees) * base  # (n_levels, n_rates)
-    return chance_ratios(np.stack([1 - stakes, stakes]), law)
-
-
-def chance_ratios(chances: Floats, law: Floats) -> Floats:
-    """Likelihood ratios from chances of a bin given the level, (n_bins, n_levels, k).
-
-    A bin of no chance at all has ratios of one.
-    """
-    means = np.einsum("v,bvk->bk", law, chances)[:, None, :]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = chances / means
-    return np.where(means > 0, ratios, 1.0)
+    return chance_ratios(stake_chances(is_favorable, rates), law)
 
 
 def verify_means(table: Floats, law: Floats, *, what: str) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from niulab.engine.wagers import Slip, least_slip, verify_slip
-from niulab.envs.menus import default_menu
+from niulab.envs.settings.menus import default_menu
 from niulab.errors import ConfigError, WagerError
 from niulab.evaluation.edges.promotions import TERMS, Coupon, Way, coupons, make_way
 from niulab.evaluation.studies.study import (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from niulab.engine.wagers import Slip
-from niulab.envs.menus import default_menu
+from niulab.envs.settings.menus import default_menu
 from niulab.errors import ConfigError, WagerError
 from niulab.evaluation.edges.rebates import (
     Offer,

@@ -17,7 +17,7 @@ from niulab.agents.systems.catalog import make_system
 from niulab.agents.systems.compile import system_tables
 from niulab.agents.systems.sitting import Sitting
 from niulab.engine.wagers import Slip
-from niulab.envs.menus import default_menu, grid_menu
+from niulab.envs.settings.menus import default_menu, grid_menu
 from niulab.errors import ConfigError, WagerError
 from niulab.evaluation.studies.study import (
     Columns,

@@ -26,6 +26,7 @@ from niulab.engine.rules.model import RuleSet
 from niulab.engine.wagers import Slip
 from niulab.errors import ConfigError, nearest
 from niulab.solvers.channels import Channel, signal_mixtures, signal_values
+from niulab.solvers.limits.bettors import chance_ratios, stake_chances
 from niulab.solvers.limits.information import mutual_information, verify_policy
 
 if TYPE_CHECKING:  # SciPy's optimizers take longer to import than an environment
@@ -271,12 +272,10 @@ def declared_log_factors(bets: WatchedBets, detector: Detector) -> Floats:
 
     look = look_at(bets.rules, bets.channel)
     box = detector.box or look.best_box
-    is_favorable = look.values(box) > 0
-    sees, base = detector.sees or 0.0, detector.base or 0.0
-    stakes = sees * is_favorable + (1 - sees) * base
-    law = np.stack([1 - stakes, stakes], axis=1)
+    rates = np.array([[detector.sees or 0.0, detector.base or 0.0]])
+    ratios = chance_ratios(stake_chances(look.values(box) > 0, rates), bets.card_chances)
     is_staked = np.array([int(slip.stake(box) > 0) for slip in bets.menu])
-    logs: Floats = np.log(law / (bets.card_chances @ law))[:, is_staked]
+    logs: Floats = np.log(ratios[is_staked, :, 0].T)
     return logs
 
 

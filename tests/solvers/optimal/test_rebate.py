@@ -8,7 +8,7 @@ import pytest
 from strategies import PLAYABLE
 
 from niulab.engine.wagers import Slip, exposure_cents
-from niulab.envs.menus import default_menu
+from niulab.envs.settings.menus import default_menu
 from niulab.errors import ConfigError
 from niulab.solvers.joint_law import joint_law
 from niulab.solvers.optimal.rebate import RebateProblem, solve_rebate

@@ -5,7 +5,7 @@ import pytest
 from strategies import PLAYABLE
 
 from niulab.engine.wagers import Slip
-from niulab.envs.menus import default_menu
+from niulab.envs.settings.menus import default_menu
 from niulab.errors import ConfigError
 from niulab.solvers.optimal.kernels import best_plays
 from niulab.solvers.optimal.plays import make_plays

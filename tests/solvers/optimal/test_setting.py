@@ -2,7 +2,7 @@ import pytest
 from strategies import PLAYABLE, overlay
 
 from niulab.engine.wagers import Slip
-from niulab.envs.menus import default_menu
+from niulab.envs.settings.menus import default_menu
 from niulab.solvers.optimal.problem import BettingProblem
 from niulab.solvers.optimal.setting import is_highest_setting_best, keeps_highest_setting
 from niulab.solvers.optimal.values import solve_betting

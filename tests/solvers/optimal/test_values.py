@@ -7,8 +7,8 @@ import pytest
 from strategies import PLAYABLE, overlay
 
 from niulab.engine.wagers import Slip
-from niulab.envs.menus import default_menu
 from niulab.envs.settings import make_settings
+from niulab.envs.settings.menus import default_menu
 from niulab.errors import ConfigError
 from niulab.solvers.optimal.problem import BettingProblem
 from niulab.solvers.optimal.values import solve_betting, value_of_tables

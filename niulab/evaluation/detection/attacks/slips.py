@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.evaluation.detection.factors import chance_ratios
 from niulab.evaluation.detection.scores import N_MAIN, RAISED_DIGITS
+from niulab.solvers.limits.bettors import chance_ratios
 
 __all__ = ["SLIP_RATES", "raise_chances", "slip_table"]
 

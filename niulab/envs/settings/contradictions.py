@@ -13,7 +13,7 @@ from niulab.errors import RulesError
 from niulab.solvers.shoes.classes import event_classes
 
 if TYPE_CHECKING:
-    from niulab.envs.settings import EnvSettings
+    from niulab.envs.settings.model import EnvSettings
 
 __all__ = ["contradictions"]
 

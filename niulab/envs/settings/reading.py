@@ -1,186 +1,42 @@
-"""The settings of an environment: every keyword, and how it is read."""
+"""How settings are read: keywords over a preset, with every mistake in one error."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
-from niulab.engine.rules import DEFAULT_RULES, RuleSet, check_rules, load_rules, shipped_names
+from niulab.engine.rules import DEFAULT_RULES, RuleSet, check_rules, load_rules
 from niulab.engine.shoe import rounds_per_shoe
 from niulab.engine.wagers import Slip, least_slip, verify_slip
-from niulab.envs.contradictions import contradictions
-from niulab.envs.menus import default_menu, grid_menu
 from niulab.envs.presets import PRESETS, full_id
+from niulab.envs.settings import model
+from niulab.envs.settings.contradictions import contradictions
+from niulab.envs.settings.menus import default_menu, grid_menu
+from niulab.envs.settings.model import EnvSettings
 from niulab.envs.sheets.reading import read_sheets
 from niulab.envs.stakes.grid import stake_grid
 from niulab.envs.watch import read_detector
 from niulab.errors import ConfigError, RulesError, WagerError, nearest
 from niulab.solvers.channels import Channel
-from niulab.solvers.limits.detector import Detector
 
-__all__ = ["N_SETTINGS", "EnvSettings", "make_settings"]
-
-N_SETTINGS = 10
-"""Ways to set a hand, and so the number of setting actions."""
-
-Decisions = Literal["set", "bet", "bet_and_set"]
-Objective = Literal["profit", "target", "log_wealth", "time_at_table"]
-Reward = Literal["settled", "expected"]
-CardOrder = Literal["sorted", "dealt"]
-Observation = Literal["float32", "uint8"]
-EncodingName = Literal["flags", "ids"]
-Illegal = Literal["replace", "raise"]
-MaskPlace = Literal["info", "observation"]
-Stakes = Literal["menu", "continuous"]
-ShoeView = Literal["cards", "counts", "classes"]
+__all__ = ["make_settings"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "decisions": get_args(Decisions),
-    "objective": get_args(Objective),
-    "reward": get_args(Reward),
-    "card_order": get_args(CardOrder),
-    "observation": get_args(Observation),
-    "encoding": get_args(EncodingName),
-    "illegal": get_args(Illegal),
-    "mask": get_args(MaskPlace),
-    "stakes": get_args(Stakes),
-    "shoe": get_args(ShoeView),
+    "decisions": get_args(model.Decisions),
+    "objective": get_args(model.Objective),
+    "reward": get_args(model.Reward),
+    "card_order": get_args(model.CardOrder),
+    "observation": get_args(model.Observation),
+    "encoding": get_args(model.EncodingName),
+    "illegal": get_args(model.Illegal),
+    "mask": get_args(model.MaskPlace),
+    "stakes": get_args(model.Stakes),
+    "shoe": get_args(model.ShoeView),
 }
 _FLAGS = ("can_leave", "point_flags", "rules_visible")
-
-
-@dataclass(frozen=True, kw_only=True)
-class EnvSettings:
-    """Checked settings; ``make_settings`` makes them from keywords.
-
-    rules: the sheet. decisions: which of the round's two decisions are the agent's; hands nobody
-    sets are set best. menu: the slips on offer, the least legal one first (the one fixed slip under
-    ``decisions="set"``). objective, reward, reward_scale: see ``rewards``. bankroll_cents: chips at
-    the start, None for a round without one. target_cents: a bankroll that ends the session.
-    n_rounds: the deadline, None for none. can_leave: one more action, after the last slip, leaves
-    the table. card_order: of the shown hand. observation, encoding, point_flags: see ``encoding``.
-    illegal: whether a masked action is replaced by action 0 or refused. mask: where it is handed
-    out; with "observation" the space is a Dict of "observation" and "action_mask". channel: what is
-    seen of one card before the bet, None for nothing. stakes: an index into the menu, or a number
-    for each box ("continuous", see ``stakes.mapping``); the menu then holds every slip that these
-    can come to, on chips of ``chip_cents`` and at most ``maximum_cents`` on a box (None: the
-    sheet's). sheets: those a round's sheet is drawn from, ``rules`` the first, None for ``rules``
-    alone; rules_visible: whether its terms are shown. shoe: what is seen of a shoe that is dealt by
-    penetration, None for nothing: the "cards" of the last round, or the "counts" of the cards left,
-    or those of the "classes" of cards that the events of the sheet tell apart. With it every
-    episode opens a shoe, and a deadline of None is its last round. detector: who watches the looks
-    of a channel, and at what price (see ``watch``); None for nobody.
-    """
-
-    rules: RuleSet
-    decisions: Decisions = "bet_and_set"
-    menu: tuple[Slip, ...]
-    objective: Objective = "profit"
-    reward: Reward = "settled"
-    reward_scale: float = 1.0
-    bankroll_cents: int | None = None
-    target_cents: int | None = None
-    n_rounds: int | None = 1
-    can_leave: bool = False
-    card_order: CardOrder = "sorted"
-    observation: Observation = "float32"
-    encoding: EncodingName = "flags"
-    point_flags: bool = False
-    illegal: Illegal = "replace"
-    mask: MaskPlace = "info"
-    channel: Channel | None = None
-    stakes: Stakes = "menu"
-    chip_cents: int | None = None
-    maximum_cents: int | None = None
-    sheets: tuple[RuleSet, ...] | None = None
-    rules_visible: bool = True
-    shoe: ShoeView | None = None
-    detector: Detector | None = None
-
-    @property
-    def every_sheet(self) -> tuple[RuleSet, ...]:
-        """The sheets a round may be played under."""
-        return self.sheets or (self.rules,)
-
-    @property
-    def rules_name(self) -> str:
-        """What the sheet, or all sheets together, are called in a report."""
-        n_others = len(self.every_sheet) - 1
-        return f"{self.rules.name} and {n_others} more" if n_others else self.rules.name
-
-    @property
-    def rules_hash(self) -> str:
-        """The hash of the sheet, or of all sheets in their order."""
-        if self.sheets is None:
-            return self.rules.rules_hash
-        hashes = "".join(rules.rules_hash for rules in self.sheets)
-        return hashlib.blake2b(hashes.encode(), digest_size=8).hexdigest()
-
-    @property
-    def bets(self) -> bool:
-        """Whether the agent chooses the slip."""
-        return self.decisions != "set"
-
-    @property
-    def sets_hand(self) -> bool:
-        """Whether the agent sets the hand."""
-        return self.decisions != "bet"
-
-    @property
-    def slip(self) -> Slip:
-        """The fixed slip of ``decisions="set"``; elsewhere the least one."""
-        return self.menu[0]
-
-    @property
-    def sees_dealer(self) -> bool:
-        """Whether the dealer's hand lies open while the agent sets."""
-        return self.sets_hand and self.rules.dealer_opens == "before_players"
-
-    @property
-    def leave_action(self) -> int | None:
-        """The action that leaves the table, if there is one."""
-        return len(self.menu) if self.can_leave else None
-
-    @property
-    def n_actions(self) -> int:
-        """Number of actions by index; the two phases share their indices.
-
-        Under continuous stakes the indices are those of the slips that vectors are mapped to.
-        """
-        n_bets = len(self.menu) + self.can_leave if self.bets else 0
-        return max(n_bets, N_SETTINGS if self.sets_hand else 0)
-
-    @property
-    def observation_kind(self) -> str:
-        """``float32``, ``uint8`` or ``ids``."""
-        return "ids" if self.encoding == "ids" else self.observation
-
-    def to_json(self) -> dict[str, Any]:
-        """The keywords from which ``make_settings`` makes these settings again, in JSON's types."""
-        result = {field.name: getattr(self, field.name) for field in fields(self)}
-        del result["menu"], result["channel"], result["sheets"], result["detector"]
-        if self.channel is not None:
-            result["channel"] = self.channel.to_json()
-        if self.detector is not None:
-            result["detector"] = self.detector.to_json()
-        result["rules"] = _json_of(self.rules)
-        if self.sheets is None:
-            del result["rules_visible"]
-        else:
-            result["sheets"] = [_json_of(rules) for rules in self.sheets]
-        if self.stakes == "continuous":
-            return result
-        if self.bets:
-            result["menu"] = [str(slip) for slip in self.menu]
-        else:
-            result["slip"] = str(self.slip)
-        return result
-
-
 _KEYWORDS = sorted({field.name for field in fields(EnvSettings)} | {"slip"})
 
 
@@ -271,11 +127,6 @@ def _mistaken_values(values: Mapping[str, Any]) -> Iterable[str]:
         yield f"reward_scale is a number, got {scale!r}"
     elif not (math.isfinite(scale) and scale > 0):
         yield f"reward_scale is finite and above 0, got {scale!r}"
-
-
-def _json_of(rules: RuleSet) -> str | dict[str, Any]:
-    is_shipped = rules.name in shipped_names() and load_rules(rules.name) == rules
-    return rules.name if is_shipped else rules.model_dump(mode="json")
 
 
 def _read_rules(rules: Any, mistakes: list[str]) -> RuleSet | None:
