@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from math import log
 
 import numpy as np
@@ -16,13 +18,17 @@ from made_logs import make_plays as make_shared
 
 from niulab.errors import ConfigError, PlayLogError
 from niulab.evaluation.detection.fold import PlayerStates, fold
+from niulab.evaluation.detection.monitoring import monitor as monitor_room
+from niulab.evaluation.detection.monitoring import rounds as rounds_room
 from niulab.evaluation.detection.monitoring.judging import judge_log
 from niulab.evaluation.detection.monitoring.monitor import monitor
+from niulab.evaluation.detection.monitoring.slices import cuts_of, parts_of
 from niulab.evaluation.detection.monitoring.sources import is_ordered
 from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.playlog.plays import NO_TIME, Plays
 from niulab.evaluation.playlog.store.folder import create_store, open_store
 from niulab.evaluation.playlog.store.importing import import_log
+from niulab.evaluation.playlog.store.stats import store_stats
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +112,58 @@ def test_processes_give_the_same_bytes(grown, tmp_path):
     assert state_bytes(tmp_path / "state") == state_bytes(state)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_slices_of_time_read_apart_give_the_same_bytes(grown, tmp_path, monkeypatch, workers):
+    store, found, state = grown
+    monkeypatch.setattr(rounds_room, "cuts_of", partial(cuts_of, rows=50))
+    monkeypatch.setattr(monitor_room, "_FEW_ROWS", 0)
+    cut = monitor(store, tmp_path / "state", workers=workers)
+    assert state_bytes(tmp_path / "state") == state_bytes(state)
+    assert cut.tables.as_bytes() == found.tables.as_bytes()
+    edges = cuts_of(parts_of(store, [2])[0], rows=50)
+    assert len(edges) == 5  # 252 rows
+    assert list(edges) == sorted(set(edges))
+
+
+def test_slices_of_rounds_without_a_time_are_cut_between_ids(tmp_path, monkeypatch):
+    plays = make_shared(40)
+    plays = replace(plays, time=np.full_like(plays.time, NO_TIME))
+    store = create_store(tmp_path / "log", buckets=2)
+    import_log([write_csv(plays, tmp_path / "a.csv")], store)
+    whole = judge_log(monitor(store, tmp_path / "whole")).as_dict()
+    monkeypatch.setattr(rounds_room, "cuts_of", partial(cuts_of, rows=30))
+    [part] = parts_of(store, [1])
+    assert (part.month, len(cuts_of(part, rows=30))) == ("unknown", 3)
+    assert judge_log(monitor(store, tmp_path / "cut")).as_dict() == whole
+
+
+def test_a_state_of_an_older_format_is_refused(grown, tmp_path):
+    store, _, state = grown
+    shutil.copytree(state, tmp_path / "old")
+    path = tmp_path / "old" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 1}))
+    before = path.read_bytes()
+    with pytest.raises(PlayLogError, match=r"format 1.*cut in two.*begin with a new --state"):
+        monitor(store, tmp_path / "old")
+    assert path.read_bytes() == before
+
+
+def test_what_is_said_of_the_data_is_what_lies_in_the_store(floor, tmp_path):
+    """The figures of the rows folded against those that DuckDB counts in all files."""
+    twice = replace(floor, time=floor.time // 2_400_000_000 * 2_400_000_000)
+    store = store_of(twice, tmp_path, cuts=(20, 40))
+    said = judge_log(monitor(store, tmp_path / "state")).data_quality
+    known = store_stats(store)
+    assert said["rounds_in_order_of_ids"] == known.n_tied_rounds == 12 * 60
+    for name, figure in (
+        ("rows", known.n_plays), ("rounds", known.n_rounds), ("players", known.n_players),
+        ("first_time", known.first_time), ("last_time", known.last_time),
+        ("recorded", known.recorded), ("missing_rounds", known.missing_rounds),
+        ("flags", {flag: n for flag, n in known.rows_by_flag.items() if n}),
+    ):  # fmt: skip
+        assert said[name] == figure, name
+
+
 def test_a_trajectory_ends_at_the_e_value_of_its_round(grown):
     _, found, _ = grown
     from niulab.evaluation.detection.fold import log_e_values
@@ -186,7 +244,7 @@ def test_rows_that_come_late_have_factor_one(floor, tmp_path):
     assert second.people.names == first.people.names
     assert second.people.states.values.tobytes() == first.people.states.values.tobytes()
     assert second.people.nets.sum() == floor.nets.sum()
-    assert second.tables.flags["LATE_ROW"] == 360
+    assert second.tables.audits.flags["LATE_ROW"] == 360
 
 
 def test_a_state_belongs_to_its_log_and_level(floor, grown, tmp_path):
