@@ -26,7 +26,7 @@ from niulab.evaluation.detection.monitoring.slices import cuts_of, parts_of
 from niulab.evaluation.detection.monitoring.sources import is_ordered
 from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.playlog.plays import NO_TIME, Plays
-from niulab.evaluation.playlog.store.folder import create_store, open_store
+from niulab.evaluation.playlog.store.folder import create_store, locked, open_store
 from niulab.evaluation.playlog.store.importing import import_log
 from niulab.evaluation.playlog.store.stats import store_stats
 
@@ -52,6 +52,11 @@ def store_of(floor, folder, cuts=()):
         rows = (rounds >= edges[place]) & (rounds < edges[place + 1])
         import_log([write_csv(floor.take(rows), folder / f"part{place}.csv")], store)
     return store
+
+
+def copy_of_state(grown, folder):
+    shutil.copytree(grown[2], folder)
+    return folder
 
 
 def state_bytes(folder):
@@ -138,9 +143,8 @@ def test_slices_of_rounds_without_a_time_are_cut_between_ids(tmp_path, monkeypat
 
 
 def test_a_state_of_an_older_format_is_refused(grown, tmp_path):
-    store, _, state = grown
-    shutil.copytree(state, tmp_path / "old")
-    path = tmp_path / "old" / "manifest.json"
+    store, _, _ = grown
+    path = copy_of_state(grown, tmp_path / "old") / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 1}))
     before = path.read_bytes()
     with pytest.raises(PlayLogError, match=r"format 1.*cut in two.*begin with a new --state"):
@@ -231,7 +235,28 @@ def test_a_killed_run_counts_nothing_twice(floor, grown, tmp_path, n_written):
     assert monitor(open_store(tmp_path / "log"), tmp_path / "state").n_new == 480
     assert state_bytes(tmp_path / "state") == state_bytes(state)
     left = {path.name for path in (tmp_path / "state").iterdir()}
-    assert len(left) == 1 + len(state_bytes(state)) + 2
+    assert len(left) == 2 + len(state_bytes(state)) + 2  # manifest, lock, buckets, tables
+
+
+def test_one_run_at_a_time_works_on_a_state(grown, tmp_path):
+    store, _, _ = grown
+    with (
+        locked(tmp_path / "monitor.lock", doing="does"),
+        pytest.raises(PlayLogError, match=rf"process {os.getpid()} judges a log with the state in"),
+    ):
+        monitor(store, tmp_path)
+    (tmp_path / "given-old").mkdir()  # as a killed run leaves it
+    with pytest.raises(PlayLogError, match="another log, or an older copy"):
+        monitor(create_store(tmp_path / "empty"), copy_of_state(grown, tmp_path / "kept"))
+    monitor(store, tmp_path)
+    assert not (tmp_path / "given-old").exists()
+
+
+def test_a_run_that_is_refused_leaves_no_folder(tmp_path, floor):
+    store = store_of(replace(floor, rules=np.full_like(floor.rules, -1)), tmp_path)
+    with pytest.raises(ConfigError, match="no rules to judge the log by"):
+        monitor(store, tmp_path / "new" / "state")
+    assert not (tmp_path / "new").exists()
 
 
 def test_rows_that_come_late_have_factor_one(floor, tmp_path):

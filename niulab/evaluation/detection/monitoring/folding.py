@@ -133,7 +133,7 @@ class _Given:
     def __init__(self, piece: BucketPiece, n_given: int) -> None:
         self._n = n_given
         self._slices = [
-            (np.load(rows, mmap_mode="r")[low:high], np.load(factors, mmap_mode="r")[low:high])
+            (np.fromfile(rows, np.int32, high - low, offset=4 * low), factors, low)
             for rows, factors, low, high in piece.given
             if high > low
         ]
@@ -141,9 +141,14 @@ class _Given:
     def of_rows(self, first: int, n: int) -> Floats:
         """Those of n rows, (n, n_given); ones where nothing was kept."""
         given = np.ones((n, self._n))
-        for rows, factors in self._slices:
-            low, high = np.searchsorted(rows, [first, first + n])
-            given[rows[low:high] - first] = factors[low:high]
+        for rows, path, begin in self._slices:
+            low, high = np.searchsorted(rows, [first, first + n]).tolist()
+            size = (high - low) * self._n
+            if size:
+                at = 8 * self._n * (begin + low)
+                given[rows[low:high] - first] = np.fromfile(
+                    path, np.float64, size, offset=at
+                ).reshape(-1, self._n)
         return given
 
 
@@ -201,8 +206,9 @@ def _round_hashes(table: pa.Table) -> NDArray[np.uint64]:
 
 def _maybe_odd(plays: Plays) -> NDArray[np.int64]:
     """Rows among which all lie whose payment or cover may be wrong."""
-    is_odd = (plays.residuals != 0).any(axis=1)
-    is_odd |= ((plays.stakes[:, 1:3] > 0) & (plays.cover >= 0)).any(axis=1)
+    is_odd = (plays.flags & int(Flag.RESIDUAL)) != 0
+    for column in range(2):
+        is_odd |= (plays.stakes[:, column + 1] > 0) & (plays.cover[:, column] >= 0)
     return np.flatnonzero(is_odd)
 
 
@@ -242,11 +248,11 @@ def fold_people(
         texts=replace(plays.texts, players=people.names),
     )
     nets = people.nets.copy()
-    np.add.at(nets, plays.player, plays.nets.sum(axis=1))
+    np.add.at(nets, plays.player, sum(plays.nets.T))
     is_late = (plays.flags & int(Flag.LATE_ROW)) != 0
     counts = ~is_late & (rounds != people.last_rounds[plays.player])
     # who sits by tells nothing, and turns no clock
-    counts &= plays.is_staked | (plays.late != 0).any(axis=1)
+    counts &= np.logical_or.reduce([column != 0 for column in (*plays.stakes.T, *plays.late.T)])
     if not counts.any():
         return replace(people, nets=nets)
     if not counts.all():
@@ -290,7 +296,8 @@ def _rounds_together(
     """
     starts = round_starts(plays)
     heads = starts.rounds[:-1]
-    if len(np.unique(_keys(plays.player[heads], rounds[heads]))) == len(heads):
+    keys = np.sort(_keys(plays.player[heads], rounds[heads]))
+    if (keys[1:] != keys[:-1]).all():
         return None
     _, first, inverse = np.unique(
         _keys(plays.player, rounds), return_index=True, return_inverse=True

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -17,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar, cast
 
 from niulab.engine.rules import RuleSet
-from niulab.errors import ConfigError, PlayLogError
+from niulab.errors import ConfigError, NiuLabError, PlayLogError
 from niulab.evaluation.detection.monitoring.folding import (
     BucketPiece,
     BucketTask,
@@ -45,7 +46,7 @@ from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.detection.tables.shuffles import ShuffleState
 from niulab.evaluation.detection.verdict import verify_levels
 from niulab.evaluation.detection.watch import watch_portfolio
-from niulab.evaluation.playlog.store.folder import Store
+from niulab.evaluation.playlog.store.folder import Store, locked
 from niulab.evaluation.playlog.store.manifest import write_atomically
 from niulab.parallel import Engine, run_tasks, verify_engine
 
@@ -57,6 +58,7 @@ R = TypeVar("R")
 Progress = Callable[[str, int, int], None]
 
 _MANIFEST = "manifest.json"
+_LOCK = "monitor.lock"
 _FORMAT = 2
 _FEW_ROWS = 200_000
 """Rows whose whole rounds are not worth the start of workers."""
@@ -151,21 +153,27 @@ def monitor(
         progress: Called with a word, how many steps are done and how many there are.
 
     Raises ConfigError for settings that cannot be, and PlayLogError for a state of another log,
-    level or set of tests.
+    level or set of tests, or that another run works on.
     """
     verify_levels(alpha, 0.5)
     verify_engine(engine, workers, address)
-    say = progress or _silent
+    with _alone(folder):
+        return _monitor(
+            store, folder, rules, alpha, _Runner(engine, workers, address, progress or _silent)
+        )
+
+
+def _monitor(
+    store: Store, folder: Path, rules: Sequence[RuleSet], alpha: float, run: _Runner
+) -> Monitored:
     before = StateManifest.read(folder)
-    if before is None and folder.is_dir() and any(folder.glob("people-*.npz")):
-        _clean(folder, StateManifest(buckets={}))  # of a first run that was killed
+    _clean(folder, before or StateManifest(buckets={}))  # of a run that was killed
     versions = versions_after(store, before.version if before else 0)
     sheets = sheets_of_store(store, rules)
     ordered = before.ordered if before else is_ordered(store)
     portfolio = watch_portfolio(sheets.rules, ordered=ordered)
     if before is not None:
         _verify_same(before, store, portfolio, alpha)
-    folder.mkdir(parents=True, exist_ok=True)
     manifest = before or StateManifest(
         portfolio=_digest(portfolio), alpha=alpha, ordered=ordered, buckets={}
     )
@@ -176,7 +184,6 @@ def monitor(
     )
     n_new = 0
     if versions:
-        run = _Runner(engine, workers, address, say)
         with TemporaryDirectory(prefix="given-", dir=folder) as name:
             spill = Path(name).absolute()
             path = spill / "portfolio.pickle"
@@ -184,7 +191,7 @@ def monitor(
             parts = parts_of(store, versions)
             found = look_at_parts(parts, store, sheets, path, spill, run)
             tasks = _tasks(store, folder, manifest, found, sheets, path, alpha)
-            n_new = _fold(tasks, found, tables, run, workers)
+            n_new = _fold(tasks, found, tables, run)
         manifest = _commit(store, folder, manifest, tasks, tables)
     people = People.join(
         [
@@ -196,6 +203,24 @@ def monitor(
         store=store, sheets=sheets, portfolio=portfolio, people=people, tables=tables, alpha=alpha,
         ordered=ordered, n_new=n_new,
     )  # fmt: skip
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Be the only run on a state; what was made for one that is refused goes again."""
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = folder / _LOCK
+    try:
+        with locked(lock, doing=f"judges a log with the state in '{folder}'"):
+            yield
+    except NiuLabError:
+        if made:
+            lock.unlink(missing_ok=True)
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
+        raise
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:
@@ -264,7 +289,6 @@ def _fold(
     found: Mapping[Part, Sequence[Looked]],
     tables: TableStates,
     run: _Runner,
-    workers: int,
 ) -> int:
     """Fold players and shuffles beside each other, and what they found into the tables' states.
 
@@ -273,7 +297,7 @@ def _fold(
     slices = [one for looked in found.values() for one in looked]
     named = (name for one in slices for name in one.names["table"])
     tables.tables = tuple(dict.fromkeys((*tables.tables, *named)))
-    monitors = shuffle_tasks(tables.monitors, slices, tables.tables, workers=workers)
+    monitors = shuffle_tasks(tables.monitors, slices, tables.tables, workers=run.workers)
     n_rows = sum(part.n_rows for part in found)
     work: list[BucketTask | ShuffleTask] = [*tasks, *monitors]
     values = run(_work, work, what="players", n_rows=n_rows)

@@ -59,9 +59,9 @@ class RoundsTask:
 class Looked:
     """What a slice left.
 
-    rows, factors: files of places in the files of a bucket, ascending, and factors; ends: by
-    bucket, where its rows end in them. deals: file of ``Deals``; names: by key, texts of its codes.
-    other_cards: findings, in the order of tables and rounds.
+    rows, factors: files of places in the files of a bucket, ascending, as int32, and of factors as
+    float64; ends: by bucket, where its rows end in them. deals: file of ``Deals``; names: by key,
+    texts of its codes. other_cards: findings, in the order of tables and rounds.
     """
 
     rows: Path
@@ -82,11 +82,14 @@ def look_at_rounds(task: RoundsTask) -> Looked:
         at = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
         among = known[at] == keys if len(known) else np.zeros(len(keys), dtype=np.bool_)
     given = given_factors(read_portfolio(task.portfolio), plays)
-    order = np.lexsort((rows, sources))
-    order = order[(given[order] != 1).any(axis=1)]
+    is_other = np.zeros(len(rows), dtype=np.bool_)
+    for column in given.T:
+        is_other |= column != 1
+    order = np.argsort(sources << 32 | rows, kind="stable")
+    order = order[is_other[order]]
     looked = Looked(
-        rows=task.after.with_suffix(".rows.npy"),
-        factors=task.after.with_suffix(".factors.npy"),
+        rows=task.after.with_suffix(".rows"),
+        factors=task.after.with_suffix(".factors"),
         ends=tuple(
             np.searchsorted(sources[order], np.arange(len(task.paths)), side="right").tolist()
         ),
@@ -94,8 +97,8 @@ def look_at_rounds(task: RoundsTask) -> Looked:
         names={key: getattr(plays.texts, texts) for key, texts in SHUFFLE_TEXTS.items()},
         other_cards=[asdict(one) for one in other_cards(plays)],
     )
-    np.save(looked.rows, rows[order])
-    np.save(looked.factors, given[order])
+    rows[order].astype(np.int32).tofile(looked.rows)
+    given[order].tofile(looked.factors)
     np.savez(looked.deals, **deals_of(plays, among=among)._asdict())
     return looked
 

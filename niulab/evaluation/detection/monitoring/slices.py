@@ -8,8 +8,9 @@ is read out of all of them. Slices follow from the rows alone, not from who work
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,12 +25,18 @@ from niulab.evaluation.playlog.store.folder import Store
 __all__ = ["Part", "SpreadTask", "cuts_of", "part_table", "parts_of", "slice_plays", "spread"]
 
 _SLICE_ROWS = 250_000
-_SAMPLE = 1 << 20
+_SAMPLE = 1 << 16
 _TEXTS = ("table", "dealer", "shuffler", "rules", "player")
 _COLUMNS = (
     *_TEXTS, "round_id", "time", "seat", "packet", "first_seat", "flags", "single", "cards",
     "dealer_cards", "cards_shown",
 )  # fmt: skip
+
+_KNOWN = (
+    "table", "dealer", "shuffler", "rules", "player", "round", "time", "seat", "packet",
+    "first_seat", "flags", "stakes", "cards", "dealer_cards", "shown",
+)  # fmt: skip
+"""Columns of ``Plays`` behind them; all others are not recorded in any row."""
 
 Cuts = tuple[int, ...] | tuple[str, ...]
 """Where slices after the first begin: times in microseconds, or round ids where there are none."""
@@ -179,8 +186,8 @@ def slice_plays(
         table = table.set_column(table.schema.get_field_index(name), name, _sorted(table[name]))
     plays = plays_of(table, rules)
     order = _by_round(plays)
-    rows = table["row"].to_numpy()
-    return plays.take(order), rows[order], sources[order]
+    taken: dict[str, Any] = {name: getattr(plays, name)[order] for name in _KNOWN}
+    return replace(plays, **taken), table["row"].to_numpy()[order], sources[order]
 
 
 def _sorted(column: pa.ChunkedArray) -> pa.DictionaryArray:

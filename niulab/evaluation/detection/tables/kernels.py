@@ -14,7 +14,7 @@ from math import log
 import numpy as np
 from numba import njit
 
-from niulab.evaluation.detection.kernels import LOG_UNIT, not_yet
+from niulab.evaluation.detection.kernels import LOG_UNIT, not_yet, worth
 
 __all__ = ["fold_shuffles", "shuffle_factors"]
 
@@ -107,10 +107,9 @@ def fold_shuffles(
         t += 1
         scale = _UNIT ** -float(power)
         a = (not_yet(t - 1) - not_yet(t)) * scale
-        total = not_yet(t) * scale
-        for c in range(len(values)):
+        for c in range(np.uint64(len(values))):
             values[c] = (values[c] + a) * factors[c]
-            total += weights[c] * values[c]
+        total = not_yet(t) * scale + worth(values, weights)
         peak = max(peak, log(total) + power * LOG_UNIT)
         if total > _UNIT:
             for c in range(len(values)):
