@@ -45,9 +45,8 @@ def held_back(
         if not players or not suspects:
             continue
         at = _visits(store, players, key, suspects)
-        for name, there in at.items():
-            for player, peak in _peaks_without(store, sheets, key, name, there):
-                peaks[player][key, name] = peak
+        for (name, player), state in _without(store, sheets, key, at).items():
+            peaks[player][key, name] = state.peak
     for player, found in peaks.items():
         reasons |= {one.player: one.reason for one in worst_of(player, found, alpha=alpha)}
     return reasons
@@ -75,30 +74,33 @@ def _rows(path: Path, columns: list[str], filters: list[tuple[str, str, list[str
     return pq.read_table(path, columns=columns, filters=filters, partitioning=None)
 
 
-def _peaks_without(
-    store: Store, sheets: Sheets, key: Key, name: str, players: Sequence[str]
-) -> Iterator[tuple[str, float]]:
-    """The largest log e-value of a shuffle's monitor without the hands of each player."""
-    states = dict.fromkeys(players, ShuffleState.fresh())
+def _without(
+    store: Store, sheets: Sheets, key: Key, at: Mapping[str, Sequence[str]]
+) -> dict[tuple[str, str], ShuffleState]:
+    """Monitors without the hands of a player, by name and player."""
+    states = {(name, one): ShuffleState.fresh() for name, there in at.items() for one in there}
     codes: dict[str, int] = {}
-    for plays in _pieces(store, sheets, key, name):
+    for plays in _pieces(store, sheets, key, list(at)) if at else ():
         for table in plays.texts.tables:
             codes.setdefault(table, len(codes))
         places = np.array([codes[table] for table in plays.texts.tables] + [-1], dtype=np.int32)
-        for player in players:
-            deals = deals_of(plays, leave_out=player)
-            states[player] = fold_deals(states[player], deals.cards, places[deals.table])
-    for player, state in states.items():
-        yield player, state.peak
+        names = getattr(plays.texts, SHUFFLE_TEXTS[key])
+        for name in sorted(set(at).intersection(names)):
+            mine = plays.take(getattr(plays, key) == names.index(name))
+            for player in at[name]:
+                deals = deals_of(mine, leave_out=player)
+                before = states[name, player]
+                states[name, player] = fold_deals(before, deals.cards, places[deals.table])
+    return states
 
 
-def _pieces(store: Store, sheets: Sheets, key: Key, name: str) -> Iterator[Plays]:
-    """Rows of one table, dealer or shuffler, month by month."""
+def _pieces(store: Store, sheets: Sheets, key: Key, names: Sequence[str]) -> Iterator[Plays]:
+    """Rows of some tables, dealers or shufflers, month by month."""
     versions = sorted({file.version for file in store.manifest.of("plays")})
     for part in parts_of(store, versions):
         plays, _, _ = slice_plays(
             [paths for _, paths in part.plays], None, tuple(store.manifest.rules),
-            only=(key, name),
+            only=(key, names),
         )  # fmt: skip
         if len(plays):
             yield sheets.recode(plays)

@@ -60,8 +60,8 @@ Progress = Callable[[str, int, int], None]
 _MANIFEST = "manifest.json"
 _LOCK = "monitor.lock"
 _FORMAT = 2
-_FEW_ROWS = 200_000
-"""Rows whose whole rounds are not worth the start of workers."""
+_FEW_ROWS = 3_000_000
+"""Rows below which whole rounds take less time than the start of workers."""
 
 
 @dataclass(frozen=True, kw_only=True)

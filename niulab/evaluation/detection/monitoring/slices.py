@@ -117,15 +117,15 @@ def cuts_of(part: Part, *, rows: int = _SLICE_ROWS) -> Cuts:
     return tuple(sorted(chosen - {known[0]}))
 
 
-def part_table(paths: Sequence[Path], only: tuple[str, str] | None = None) -> pa.Table:
+def part_table(paths: Sequence[Path], only: tuple[str, Sequence[str]] | None = None) -> pa.Table:
     """Rows of some files of one bucket with what whole rounds are asked for, and their ``row``.
 
-    only: a column and the text that rows must have there; ``row`` counts them alone.
+    only: a column and the texts of which rows must have one there; ``row`` counts them alone.
     """
     tables = [
         pq.read_table(
             path, columns=list(_COLUMNS), read_dictionary=list(_TEXTS), partitioning=None,
-            filters=None if only is None else [(only[0], "=", only[1])],
+            filters=None if only is None else [(only[0], "in", list(only[1]))],
         )
         for path in paths
     ]  # fmt: skip
@@ -163,7 +163,7 @@ def slice_plays(
     place: int | None,
     rules: Sequence[str],
     *,
-    only: tuple[str, str] | None = None,
+    only: tuple[str, Sequence[str]] | None = None,
 ) -> tuple[Plays, NDArray[np.int32], NDArray[np.int64]]:
     """Rows of a slice by table, round and seat; the place of each in the files of its bucket, and
     its bucket's place in ``paths``.

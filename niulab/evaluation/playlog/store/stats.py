@@ -183,11 +183,10 @@ def _one(db: duckdb.DuckDBPyConnection, query: str) -> dict[str, Any]:
 
 def _gaps(db: duckdb.DuckDBPyConnection) -> tuple[list[Gap], int]:
     """Gaps in the numbers at the ends of round ids, by table or over all: where fewer lack."""
-    pattern = r"'^(.*?)(\d{1,18})$'"
     db.execute(
-        f'CREATE TEMP TABLE ids AS SELECT coalesce("table", \'\') AS "table", '
-        f"regexp_extract(round_id, {pattern}, 1) AS prefix, "
-        f"try_cast(regexp_extract(round_id, {pattern}, 2) AS BIGINT) AS number FROM rounds"
+        'CREATE TEMP TABLE ids AS SELECT place AS "table", id.prefix AS prefix, '
+        "try_cast(id.number AS BIGINT) AS number FROM (SELECT coalesce(\"table\", '') AS place, "
+        r"regexp_extract(round_id, '^(.*?)(\d{1,18})$', ['prefix', 'number']) AS id FROM rounds)"
     )
     best: tuple[list[Gap], int] | None = None
     for table in ('"table"', "''"):
