@@ -13,17 +13,20 @@ from math import log
 import numpy as np
 import pytest
 from card_players import hole_carder, honest
-from logs_on_disk import on_tables, write_csv
+from logs_on_disk import MARCH, on_tables, write_csv
 from made_logs import make_plays as make_shared
+from table_players import seated
 
 from niulab.errors import ConfigError, PlayLogError
 from niulab.evaluation.detection.fold import PlayerStates, fold
 from niulab.evaluation.detection.monitoring import monitor as monitor_room
 from niulab.evaluation.detection.monitoring import rounds as rounds_room
+from niulab.evaluation.detection.monitoring.holding import held_back
 from niulab.evaluation.detection.monitoring.judging import judge_log
 from niulab.evaluation.detection.monitoring.monitor import monitor
 from niulab.evaluation.detection.monitoring.slices import cuts_of, parts_of
 from niulab.evaluation.detection.monitoring.sources import is_ordered
+from niulab.evaluation.detection.tables.shuffles import held_alarms
 from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.playlog.plays import NO_TIME, Plays
 from niulab.evaluation.playlog.store.folder import create_store, locked, open_store
@@ -257,6 +260,28 @@ def test_a_run_that_is_refused_leaves_no_folder(tmp_path, floor):
     with pytest.raises(ConfigError, match="no rules to judge the log by"):
         monitor(store, tmp_path / "new" / "state")
     assert not (tmp_path / "new").exists()
+
+
+def test_alarms_wait_for_a_shuffle_as_they_do_in_memory(sheet, tmp_path):
+    """Table t0 deals the dealer an ace first in a third of its rounds; t1 is fair."""
+    plays = seated(sheet, 2, 3, 400, seed=7)
+    aces = (plays.table == 0) & (plays.round % 3 == 0) & ~(plays.cards == 0).any(axis=1)
+    has_one = np.isin(plays.round, plays.round[(plays.cards == 0).any(axis=1)])
+    dealt = plays.dealer_cards.copy()
+    rows = aces & ~has_one & ~(dealt == 0).any(axis=1)
+    dealt[rows, 0] = 0
+    plays = replace(plays, dealer_cards=dealt, time=plays.time * 60_000_000 + MARCH)
+    store = create_store(tmp_path / "log", buckets=2)
+    is_first = plays.time < MARCH + 200 * 60_000_000
+    for place, part in enumerate((is_first, ~is_first)):
+        import_log([write_csv(plays.take(part), tmp_path / f"{place}.csv")], store)
+    found = monitor(store, tmp_path / "state")
+    names = ["p1", "p4", "nobody"]
+    held = held_back(found.tables, store, found.sheets, names, alpha=1e-3)
+    known = {one.player: one.reason for one in held_alarms(plays, names)}
+    assert known
+    assert held == known
+    assert set(held) == {"p1"}
 
 
 def test_rows_that_come_late_have_factor_one(floor, tmp_path):
