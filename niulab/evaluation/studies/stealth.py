@@ -19,9 +19,9 @@ from niulab.engine.wagers import Slip, least_slip
 from niulab.envs.settings import EnvSettings, make_settings
 from niulab.envs.watch import watched_bets
 from niulab.errors import NiuLabError
-from niulab.evaluation.detection.calibration.pieces import declared_for
 from niulab.evaluation.detection.features import top_box
 from niulab.evaluation.detection.fold import PlayerStates, fold
+from niulab.evaluation.detection.portfolio import declared_portfolio
 from niulab.evaluation.edges.stealth import policy_of
 from niulab.evaluation.logged.columns import simulate_blocks
 from niulab.evaluation.logged.config import FloorConfig
@@ -341,7 +341,7 @@ def _delays(
         seats=1,
         dealers=1,
     )
-    portfolio = declared_for(config.rules, config.place)
+    portfolio = declared_portfolio(config.rules, place=config.place, box=config.top)
     states = PlayerStates.fresh(config.players, portfolio)
     for plays in simulate_blocks(floor, pairs=False, rounds_named=False, block_rounds=_BLOCK):
         states = fold(portfolio, states, plays, alpha=config.alpha).states
