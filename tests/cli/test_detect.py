@@ -63,6 +63,35 @@ def test_a_flat_log_is_judged_grows_and_is_reported(floor, tmp_path, run_json, r
     assert "cheat" not in printed
 
 
+def test_verdicts_are_compared_with_the_labels_of_a_simulated_log(floor, tmp_path, run_json, run):
+    path = write_csv(floor, tmp_path / "night.csv")
+    labels = tmp_path / "labels.csv"
+    kinds = {f"p{i}": "hole_carder" if i in {0, 7} else "" for i in range(10)}  # p7 stakes blindly
+    lines = [f"{name},{attack}" for name, attack in kinds.items()]
+    labels.write_text("\n".join(["player,attack", *lines, "absent,"]) + "\n")
+    words = ["detect", str(path), "--labels", str(labels)]
+    found = run_json(*words)["labels"]
+    right = {"named": 1, "right": 1, "attackers": 2, "false_share": 0.0, "power": 0.5}
+    assert found == {"listed": right, "alarm": right}
+    printed = run(*words).stdout
+    assert "listed 1, of 2 attackers 1: 0.000 of those named are honest, power 0.500" in printed
+    kinds["p0"], kinds["p7"] = "", ""
+    labels.write_text("\n".join(["player,attack", *(f"{n},{a}" for n, a in kinds.items())]))
+    nobody = run_json(*words)["labels"]["listed"]
+    assert nobody == {"named": 1, "right": 0, "attackers": 0, "false_share": 1.0, "power": None}
+
+
+def test_labels_of_another_log_are_refused(floor, tmp_path, refused):
+    path = write_csv(floor.take(slice(20)), tmp_path / "few.csv")
+    labels = tmp_path / "labels.csv"
+    words = ["detect", str(path), "--labels", str(labels)]
+    assert "cannot read the labels" in refused(*words)
+    labels.write_text("a,b\n1,2\n")
+    assert "has no columns 'player' and 'attack', got a, b" in refused(*words)
+    labels.write_text("player,attack\nzoe,\n")
+    assert "1 players of the log have no label ('p0')" in refused(*words)
+
+
 def test_bad_input_is_refused_before_anything_is_written(floor, tmp_path, refused):
     path = write_csv(floor.take(slice(20)), tmp_path / "few.csv")
     state = tmp_path / "state"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +26,7 @@ from niulab.errors import ConfigError
 if TYPE_CHECKING:
     from niulab.engine.rules import RuleSet
     from niulab.evaluation.detection.monitoring.judging import Judged
+    from niulab.evaluation.logged.comparing import Named
     from niulab.evaluation.playlog.store.folder import Store
 
 __all__ = ["EXAMPLES", "run"]
@@ -35,6 +36,7 @@ EXAMPLES = examples(
     "niulab detect plays --state watch --report reports/floor",
     "niulab detect plays --groups groups.toml --json > verdicts.json",
     "niulab detect plays --state watch --workers 2",
+    "niulab detect plays --labels runs/floor/labels.csv   [dim]# of a simulated log[/dim]",
 )
 
 _MOST_ROWS = 25
@@ -63,6 +65,10 @@ def run(
         Path | None,
         typer.Option(help="Groups declared to play together, a .toml file.", metavar="FILE"),
     ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Labels of a simulated log, to compare with.", metavar="FILE"),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Parts folded at a time.", min=1)] = 1,
     engine: Annotated[
         Literal["processes", "ray"], typer.Option(help="Where they are folded.")
@@ -80,12 +86,14 @@ def run(
     from niulab.evaluation.detection.monitoring.judging import judge_log, read_groups
     from niulab.evaluation.detection.monitoring.monitor import monitor
     from niulab.evaluation.detection.verdict import verify_levels
+    from niulab.evaluation.logged.comparing import read_labels
     from niulab.parallel import verify_engine
 
     verify_levels(alpha, fdr)
     verify_engine(engine, workers, address)
     sheet = load_rules(rules) if rules else None
     declared = read_groups(groups) if groups else []
+    known = read_labels(labels) if labels else None
     with progress_bar() as progress, _kept(state) as folder:
         store = _store(log, folder, sheet, progress)
         monitored = monitor(
@@ -93,6 +101,7 @@ def run(
             workers=workers, address=address, progress=progress,
         )  # fmt: skip
         judged = judge_log(monitored, fdr=fdr, groups=declared)
+        compared = _compared(judged, known) if known is not None else {}
         page = None
         if report is not None:
             from niulab.evaluation.detection.report import write_report
@@ -100,9 +109,10 @@ def run(
             page = write_report(judged, report, command=command_line())
     warn(judged.data_quality["warnings"])
     if json:
-        print_json(judged.as_dict())
+        labelled = {name: one.as_dict() for name, one in compared.items()}
+        print_json(judged.as_dict() | ({"labels": labelled} if compared else {}))
     else:
-        _print(judged, page)
+        _print(judged, page, compared)
 
 
 @contextmanager
@@ -136,7 +146,19 @@ def _store(log: Path, folder: Path, sheet: RuleSet | None, progress: Report | No
     return store
 
 
-def _print(judged: Judged, page: Path | None) -> None:
+def _compared(judged: Judged, labels: Mapping[str, str]) -> dict[str, Named]:
+    """Those listed and those with an alarm beside the labels; declared groups are left out."""
+    from niulab.evaluation.logged.comparing import compare
+
+    verdicts = [one for one in judged.verdicts if one.player not in judged.groups]
+    players = [one.player for one in verdicts]
+    return {
+        "listed": compare(labels, players, [one.player for one in verdicts if one.is_listed]),
+        "alarm": compare(labels, players, [one.player for one in verdicts if one.is_alarm]),
+    }
+
+
+def _print(judged: Judged, page: Path | None, compared: Mapping[str, Named]) -> None:
     out = console()
     listing = table(
         "Players by e-value", "player", "rounds", "ln E", "", "explained by", "excess per 100",
@@ -170,5 +192,12 @@ def _print(judged: Judged, page: Path | None) -> None:
         f"{name.replace('_', ' ')} {len(rows):,}" for name, rows in judged.audit.items()
     )
     out.print(f"audit: {found}", markup=False)
+    for name, one in compared.items():
+        power = "" if one.power is None else f", power {one.power:.3f}"
+        out.print(
+            f"labels: {name} {one.named:,}, of {one.attackers:,} attackers {one.right:,}: "
+            f"{one.false_share:.3f} of those named are honest{power}",
+            markup=False,
+        )
     if page is not None:
         out.print(f"report: {page}", markup=False)

@@ -31,6 +31,7 @@ __all__ = [
     "slip_bins",
     "stake_sums",
     "sum_gains",
+    "worth",
 ]
 
 _UNIT = 1e100
@@ -218,7 +219,7 @@ def _wait(values, start, k, a):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _worth(values, weights):
+def worth(values, weights):
     """The weighted sum of all values."""
     total = 0.0
     for c in range(len(values)):
@@ -296,7 +297,7 @@ def fold_rounds(
                     offsets, tables, mean_row,
                 )  # fmt: skip
                 _grow(state, start, mean_row, 0, k, a)
-            total = not_yet(t) * scale + _worth(state, weights)
+            total = not_yet(t) * scale + worth(state, weights)
             log_e = log(total) + power * LOG_UNIT
             log_es[i] = log_e
             peaks[player] = max(peaks[player], log_e)

@@ -341,8 +341,7 @@ def _delays(
         seats=1,
         dealers=1,
     )
-    box = boxes_of(config.rules)[top_box(config.rules)] or ""
-    portfolio = declared_portfolio(config.rules, place=config.place, box=box, low=str(low))
+    portfolio = declared_portfolio(config.rules, place=config.place, box=config.top, low=str(low))
     states = PlayerStates.fresh(config.players, portfolio)
     for plays in simulate_blocks(floor, pairs=False, rounds_named=False, block_rounds=_BLOCK):
         states = fold(portfolio, states, plays, alpha=config.alpha).states

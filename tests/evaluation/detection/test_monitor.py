@@ -7,23 +7,31 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from math import log
 
 import numpy as np
 import pytest
 from card_players import hole_carder, honest
-from logs_on_disk import on_tables, write_csv
+from logs_on_disk import MARCH, on_tables, write_csv
 from made_logs import make_plays as make_shared
+from table_players import seated
 
 from niulab.errors import ConfigError, PlayLogError
 from niulab.evaluation.detection.fold import PlayerStates, fold
+from niulab.evaluation.detection.monitoring import monitor as monitor_room
+from niulab.evaluation.detection.monitoring import rounds as rounds_room
+from niulab.evaluation.detection.monitoring.holding import held_back
 from niulab.evaluation.detection.monitoring.judging import judge_log
 from niulab.evaluation.detection.monitoring.monitor import monitor
+from niulab.evaluation.detection.monitoring.slices import cuts_of, parts_of
 from niulab.evaluation.detection.monitoring.sources import is_ordered
+from niulab.evaluation.detection.tables.shuffles import held_alarms
 from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.playlog.plays import NO_TIME, Plays
-from niulab.evaluation.playlog.store.folder import create_store, open_store
+from niulab.evaluation.playlog.store.folder import create_store, locked, open_store
 from niulab.evaluation.playlog.store.importing import import_log
+from niulab.evaluation.playlog.store.stats import store_stats
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +55,11 @@ def store_of(floor, folder, cuts=()):
         rows = (rounds >= edges[place]) & (rounds < edges[place + 1])
         import_log([write_csv(floor.take(rows), folder / f"part{place}.csv")], store)
     return store
+
+
+def copy_of_state(grown, folder):
+    shutil.copytree(grown[2], folder)
+    return folder
 
 
 def state_bytes(folder):
@@ -105,6 +118,57 @@ def test_processes_give_the_same_bytes(grown, tmp_path):
     store, _, state = grown
     monitor(store, tmp_path / "state", workers=2)
     assert state_bytes(tmp_path / "state") == state_bytes(state)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_slices_of_time_read_apart_give_the_same_bytes(grown, tmp_path, monkeypatch, workers):
+    store, found, state = grown
+    monkeypatch.setattr(rounds_room, "cuts_of", partial(cuts_of, rows=50))
+    monkeypatch.setattr(monitor_room, "_FEW_ROWS", 0)
+    cut = monitor(store, tmp_path / "state", workers=workers)
+    assert state_bytes(tmp_path / "state") == state_bytes(state)
+    assert cut.tables.as_bytes() == found.tables.as_bytes()
+    edges = cuts_of(parts_of(store, [2])[0], rows=50)
+    assert len(edges) == 5  # 252 rows
+    assert list(edges) == sorted(set(edges))
+
+
+def test_slices_of_rounds_without_a_time_are_cut_between_ids(tmp_path, monkeypatch):
+    plays = make_shared(40)
+    plays = replace(plays, time=np.full_like(plays.time, NO_TIME))
+    store = create_store(tmp_path / "log", buckets=2)
+    import_log([write_csv(plays, tmp_path / "a.csv")], store)
+    whole = judge_log(monitor(store, tmp_path / "whole")).as_dict()
+    monkeypatch.setattr(rounds_room, "cuts_of", partial(cuts_of, rows=30))
+    [part] = parts_of(store, [1])
+    assert (part.month, len(cuts_of(part, rows=30))) == ("unknown", 3)
+    assert judge_log(monitor(store, tmp_path / "cut")).as_dict() == whole
+
+
+def test_a_state_of_an_older_format_is_refused(grown, tmp_path):
+    store, _, _ = grown
+    path = copy_of_state(grown, tmp_path / "old") / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 1}))
+    before = path.read_bytes()
+    with pytest.raises(PlayLogError, match=r"format 1.*cut in two.*begin with a new --state"):
+        monitor(store, tmp_path / "old")
+    assert path.read_bytes() == before
+
+
+def test_what_is_said_of_the_data_is_what_lies_in_the_store(floor, tmp_path):
+    """The figures of the rows folded against those that DuckDB counts in all files."""
+    twice = replace(floor, time=floor.time // 2_400_000_000 * 2_400_000_000)
+    store = store_of(twice, tmp_path, cuts=(20, 40))
+    said = judge_log(monitor(store, tmp_path / "state")).data_quality
+    known = store_stats(store)
+    assert said["rounds_in_order_of_ids"] == known.n_tied_rounds == 12 * 60
+    for name, figure in (
+        ("rows", known.n_plays), ("rounds", known.n_rounds), ("players", known.n_players),
+        ("first_time", known.first_time), ("last_time", known.last_time),
+        ("recorded", known.recorded), ("missing_rounds", known.missing_rounds),
+        ("flags", {flag: n for flag, n in known.rows_by_flag.items() if n}),
+    ):  # fmt: skip
+        assert said[name] == figure, name
 
 
 def test_a_trajectory_ends_at_the_e_value_of_its_round(grown):
@@ -174,7 +238,50 @@ def test_a_killed_run_counts_nothing_twice(floor, grown, tmp_path, n_written):
     assert monitor(open_store(tmp_path / "log"), tmp_path / "state").n_new == 480
     assert state_bytes(tmp_path / "state") == state_bytes(state)
     left = {path.name for path in (tmp_path / "state").iterdir()}
-    assert len(left) == 1 + len(state_bytes(state)) + 2
+    assert len(left) == 2 + len(state_bytes(state)) + 2  # manifest, lock, buckets, tables
+
+
+def test_one_run_at_a_time_works_on_a_state(grown, tmp_path):
+    store, _, _ = grown
+    with (
+        locked(tmp_path / "monitor.lock", doing="does"),
+        pytest.raises(PlayLogError, match=rf"process {os.getpid()} judges a log with the state in"),
+    ):
+        monitor(store, tmp_path)
+    (tmp_path / "given-old").mkdir()  # as a killed run leaves it
+    with pytest.raises(PlayLogError, match="another log, or an older copy"):
+        monitor(create_store(tmp_path / "empty"), copy_of_state(grown, tmp_path / "kept"))
+    monitor(store, tmp_path)
+    assert not (tmp_path / "given-old").exists()
+
+
+def test_a_run_that_is_refused_leaves_no_folder(tmp_path, floor):
+    store = store_of(replace(floor, rules=np.full_like(floor.rules, -1)), tmp_path)
+    with pytest.raises(ConfigError, match="no rules to judge the log by"):
+        monitor(store, tmp_path / "new" / "state")
+    assert not (tmp_path / "new").exists()
+
+
+def test_alarms_wait_for_a_shuffle_as_they_do_in_memory(sheet, tmp_path):
+    """Table t0 deals the dealer an ace first in a third of its rounds; t1 is fair."""
+    plays = seated(sheet, 2, 3, 400, seed=7)
+    aces = (plays.table == 0) & (plays.round % 3 == 0) & ~(plays.cards == 0).any(axis=1)
+    has_one = np.isin(plays.round, plays.round[(plays.cards == 0).any(axis=1)])
+    dealt = plays.dealer_cards.copy()
+    rows = aces & ~has_one & ~(dealt == 0).any(axis=1)
+    dealt[rows, 0] = 0
+    plays = replace(plays, dealer_cards=dealt, time=plays.time * 60_000_000 + MARCH)
+    store = create_store(tmp_path / "log", buckets=2)
+    is_first = plays.time < MARCH + 200 * 60_000_000
+    for place, part in enumerate((is_first, ~is_first)):
+        import_log([write_csv(plays.take(part), tmp_path / f"{place}.csv")], store)
+    found = monitor(store, tmp_path / "state")
+    names = ["p1", "p4", "nobody"]
+    held = held_back(found.tables, store, found.sheets, names, alpha=1e-3, ordered=True)
+    known = {one.player: one.reason for one in held_alarms(plays, names)}
+    assert known
+    assert held == known
+    assert set(held) == {"p1"}
 
 
 def test_rows_that_come_late_have_factor_one(floor, tmp_path):
@@ -187,7 +294,7 @@ def test_rows_that_come_late_have_factor_one(floor, tmp_path):
     assert second.people.names == first.people.names
     assert second.people.states.values.tobytes() == first.people.states.values.tobytes()
     assert second.people.nets.sum() == floor.nets.sum()
-    assert second.tables.flags["LATE_ROW"] == 360
+    assert second.tables.audits.flags["LATE_ROW"] == 360
 
 
 def test_a_state_belongs_to_its_log_and_level(floor, grown, tmp_path):
@@ -205,7 +312,7 @@ def test_a_state_belongs_to_its_log_and_level(floor, grown, tmp_path):
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("format", 1, "a state of format 1, made by another version .* begin with a new --state"),
+        ("format", 1, "a state of format 1, and this program keeps .* begin with a new --state"),
         ("portfolio", "0" * 32, "made with other tests .* begin with a new --state"),
     ],
 )

@@ -21,7 +21,10 @@ def factors_of(deals, counts, last):
     rates = [np.array(x) for x in ([0.5, 5.0], [3.0], [0.1, 0.9], [0.3])]
     out = np.empty((len(deals), deals.shape[1] * 4 + 4))
     for i, cards in enumerate(deals):
-        shuffle_factors(cards, counts, counts.sum(axis=0), last, *rates, out[i])
+        shuffle_factors(
+            cards, counts, counts.sum(axis=1), counts.sum(axis=0), counts.sum(), last, *rates,
+            out[i],
+        )  # fmt: skip
     return np.ascontiguousarray(out.T)  # rows are summed pairwise
 
 

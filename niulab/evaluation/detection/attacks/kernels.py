@@ -16,7 +16,7 @@ from math import comb
 import numpy as np
 from numba import njit
 
-__all__ = ["N_SPLITS", "split_factors"]
+__all__ = ["N_SPLITS", "mean_of_pairs", "split_factors"]
 
 N_SPLITS = comb(10, 5)
 """Ways to split ten cards into two hands."""
@@ -62,12 +62,14 @@ def _merge(own, other, ten):
 
 
 @njit(cache=True, nogil=True)
-def _rank_splits(ten, rank_of, terms, ranks):
-    """The best rank of every split of ten cards in ascending order, (252,), in place."""
+def _rank_splits(ten, rank_of, terms, ranks, counts):
+    """The best rank of every split of ten cards in ascending order, (252,), and how many splits
+    have a rank, (4, n_ranks): four counts to be added, since one would wait for itself.
+    """
     for k in range(5):
         for j in range(10):
             terms[k, j] = _COLEX[ten[j] >> 2, k]
-    split = 0
+    split = np.uint64(0)
     for a in range(6):
         one = terms[0, a]
         for b in range(a + 1, 7):
@@ -77,28 +79,31 @@ def _rank_splits(ten, rank_of, terms, ranks):
                 for d in range(c + 1, 9):
                     four = three + terms[3, d]
                     for e in range(d + 1, 10):
-                        ranks[split] = rank_of[four + terms[4, e]]
-                        split += 1
+                        rank = rank_of[np.uint64(four + terms[4, e])]
+                        ranks[split] = rank
+                        counts[split & np.uint64(3), rank] += np.uint16(1)
+                        split += np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def _chance_after(worth, split):
+def _chance_after(ranks, heights, split, worth):
     """Chance of a split after the best exchange of one card, over its chance before, 1/252.
 
     Who cannot gain leaves the cards as they are; exchanges that are equally good are equally
-    likely.
+    likely. worth: (25,), room for the heights of the neighbors.
     """
-    value = worth[split]
+    value = heights[ranks[split]]
     is_best = True
+    for j in range(25):
+        worth[j] = heights[ranks[_NEIGHBORS[split, j]]]
+        is_best &= worth[j] <= value
     chance = 0.0
     for j in range(25):
-        before = _NEIGHBORS[split, j]
-        if worth[before] > value:
-            is_best = False
-        elif worth[before] < value:
+        if worth[j] < value:
+            before = _NEIGHBORS[split, j]
             ways = 0
             for i in range(25):
-                reached = worth[_NEIGHBORS[before, i]]
+                reached = heights[ranks[_NEIGHBORS[before, i]]]
                 if reached > value:
                     ways = 0
                     break
@@ -121,25 +126,39 @@ def split_factors(own, other, rank_of, heights, tilted, rates, factors):
     """
     n_ranks, m = tilted.shape
     ten, terms = np.empty(10, dtype=np.int64), np.empty((5, 10), dtype=np.int64)
-    ranks, worth = np.empty(N_SPLITS, dtype=np.uint8), np.empty(N_SPLITS, dtype=np.uint8)
-    counts, totals = np.empty(n_ranks), np.empty(m)
+    ranks, worth = np.empty(N_SPLITS, dtype=np.uint8), np.empty(25, dtype=np.uint8)
+    counts, totals = np.empty((4, n_ranks), dtype=np.uint16), np.empty(m)
     for i in range(len(own)):
         first = _merge(own[i], other[i], ten)
-        _rank_splits(ten, rank_of, terms, ranks)
-        counts[:] = 0.0
-        for split in range(N_SPLITS):
-            counts[ranks[split]] += 1.0
-            worth[split] = heights[ranks[split]]
-        for c in range(m):
-            total = 0.0
-            for r in range(n_ranks):
-                total += counts[r] * tilted[r, c]
-            totals[c] = total
+        counts[:] = 0
+        _rank_splits(ten, rank_of, terms, ranks, counts)
+        totals[:] = 0.0
+        for r in range(n_ranks):
+            n = float(counts[0, r] + counts[1, r] + counts[2, r] + counts[3, r])
+            for c in range(m):
+                totals[c] += n * tilted[r, c]
         for hand in range(2):
             # in lexicographic order the complement of the first split is the last
             split = first if hand == 0 else N_SPLITS - 1 - first
             for c in range(m):
                 factors[i, hand, c] = N_SPLITS * tilted[ranks[split], c] / totals[c]
-            chance = _chance_after(worth, split)
+            chance = _chance_after(ranks, heights, split, worth)
             for c in range(len(rates)):
                 factors[i, hand, m + c] = 1.0 - rates[c] + rates[c] * chance
+
+
+@njit(cache=True, nogil=True)
+def mean_of_pairs(pairs, factors, counts, means):
+    """Add factors (n_pairs, 2, k) of pairs of rows into the means (n, k) of their rows, in place.
+
+    counts: (n,), pairs of each row so far; a row without one keeps what stands there.
+    """
+    for i in range(len(pairs)):
+        for hand in range(2):
+            row = pairs[i, hand]
+            counts[row] += 1
+            for c in range(means.shape[1]):
+                if counts[row] == 1:
+                    means[row, c] = factors[i, hand, c]
+                else:  # of two at most: to the left, and to the right
+                    means[row, c] = (means[row, c] + factors[i, hand, c]) / 2

@@ -94,20 +94,17 @@ def switching_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
 
     The mean over a row's neighbors: their pairs share the own hand, so products would not do.
     """
-    n_columns = len(_THETAS) + len(_RATES)
+    from niulab.evaluation.detection.attacks.kernels import mean_of_pairs
+
     pairs = neighbor_pairs(plays, table_rounds(plays))
-    if not len(pairs):
-        return np.ones((len(plays), n_columns))
-    sums, counts = np.zeros((len(plays), n_columns)), np.zeros(len(plays))
+    means = np.ones((len(plays), len(_THETAS) + len(_RATES)))
+    counts = np.zeros(len(plays), dtype=np.int8)
     hands = hands_on_table(plays)
     for code, rules in enumerate(sheets):
         mine = pairs[plays.rules[pairs[:, 0]] == code]
         factors = pair_factors(rules, hands[mine[:, 0]], hands[mine[:, 1]])
-        for hand in range(2):
-            rows = mine[:, hand]
-            sums[rows] += factors[:, hand]  # a row is first, or second, of one pair at most
-            counts[rows] += 1
-    return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], 1.0)
+        mean_of_pairs(mine, factors, counts, means)
+    return means
 
 
 def pair_factors(rules: RuleSet, own: NDArray[np.uint8], other: NDArray[np.uint8]) -> Floats:

@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 from niulab.evaluation.detection.attacks.seats import table_rounds
 from niulab.evaluation.detection.calibration.watching import watch_for
 from niulab.evaluation.detection.fold import PlayerStates, fold
-from niulab.evaluation.detection.monitoring.folding import portfolio_of
 from niulab.evaluation.detection.monitoring.sources import (
     fingerprint_of,
     is_ordered,
     sheets_of_store,
 )
 from niulab.evaluation.detection.portfolio import Portfolio
-from niulab.evaluation.detection.watch import given_factors
+from niulab.evaluation.detection.watch import given_factors, watch_portfolio
 from niulab.evaluation.logged.columns import simulate_plays
 from niulab.evaluation.logged.config import FloorConfig, read_floor
 from niulab.evaluation.logged.seating import seat_players
@@ -97,7 +96,7 @@ class LoggedPlays:
         sheets, lexicon = sheets_of_store(store), Lexicon()
         parts = [lexicon.recode(sheets.recode(piece)) for piece in scan_rounds(store)]
         plays = Plays.join([replace(part, texts=lexicon.texts) for part in parts])
-        portfolio = portfolio_of(sheets.rules, ordered=is_ordered(store))
+        portfolio = watch_portfolio(sheets.rules, ordered=is_ordered(store))
         return plays, portfolio, np.zeros(len(plays.texts.players), dtype=np.bool_)
 
 

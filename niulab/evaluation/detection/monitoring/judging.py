@@ -16,17 +16,18 @@ from niulab.evaluation.detection.attacks.groups import Group, group_plays, group
 from niulab.evaluation.detection.excess import excess_interval
 from niulab.evaluation.detection.fold import log_e_values
 from niulab.evaluation.detection.lists import e_bh
+from niulab.evaluation.detection.monitoring.audits import RECORDED, Audits
 from niulab.evaluation.detection.monitoring.folding import fold_people
+from niulab.evaluation.detection.monitoring.holding import held_back
 from niulab.evaluation.detection.monitoring.monitor import Monitored
 from niulab.evaluation.detection.monitoring.people import People
-from niulab.evaluation.detection.monitoring.tables import held_back
 from niulab.evaluation.detection.tables.settings import helpful_errors
 from niulab.evaluation.detection.tables.twice import held_twice
 from niulab.evaluation.detection.tables.voids import player_voids
 from niulab.evaluation.detection.verdict import Verdict, e_value_of, judge, verify_levels
-from niulab.evaluation.playlog.plays import Plays
+from niulab.evaluation.playlog.plays import NO_TIME, Flag, Plays
 from niulab.evaluation.playlog.store.loading import player_plays, scan_buckets
-from niulab.evaluation.playlog.store.stats import store_stats
+from niulab.evaluation.playlog.store.stats import iso_text, missing_rounds
 from niulab.evaluation.playlog.vocabulary import Lexicon
 
 __all__ = ["Judged", "judge_log", "read_groups"]
@@ -165,7 +166,7 @@ def _group_verdicts(monitored: Monitored, groups: Sequence[Group], fdr: float) -
 def _tables(monitored: Monitored, verdicts: Sequence[Verdict]) -> Iterator[dict[str, Any]]:
     bar, tables = -log(monitored.alpha), monitored.tables
     for key, by_name in tables.monitors.items():
-        left_out = tables.unmonitored[key]
+        left_out = tables.audits.unmonitored.get(key, {})
         for name in sorted({*by_name, *left_out}):
             state = by_name.get(name)
             yield {
@@ -183,15 +184,15 @@ def _tables(monitored: Monitored, verdicts: Sequence[Verdict]) -> Iterator[dict[
 
 
 def _audit(monitored: Monitored) -> dict[str, list[dict[str, Any]]]:
-    tables = monitored.tables
+    audits = monitored.tables.audits
     mis_sets = [
         {"by": "player", "player": name, "hands": hands, "mis_set": wrong, "rate": wrong / hands,
          "cost_cents": cents}
-        for name, (hands, wrong, cents) in sorted(tables.settings.items())
+        for name, (hands, wrong, cents) in sorted(audits.settings.items())
         if wrong
     ]  # fmt: skip
     voids: list[dict[str, Any]] = []
-    if tables.flags["VOID"] or tables.flags["DEALER_MIS_SET"]:
+    if audits.flags["VOID"] or audits.flags["DEALER_MIS_SET"]:
         for bucket in scan_buckets(monitored.store):
             plays = monitored.sheets.recode(bucket.plays)
             mis_sets += [
@@ -203,45 +204,57 @@ def _audit(monitored: Monitored) -> dict[str, list[dict[str, Any]]]:
                 for one in player_voids(plays, monitored.sheets.rules, bound=_MOST_VOIDS)
             ]
     doubled = held_twice(
-        tables.card_rounds, tables.doubled, tables.doubled_cards, bound=_MOST_DOUBLED
+        audits.card_rounds, audits.doubled, audits.doubled_cards, bound=_MOST_DOUBLED
     )
     return {
-        "mispays": tables.findings.get("mispays", []),
+        "mispays": _found(audits, "mispays"),
         "mis_sets": mis_sets,
-        "short_covers": tables.findings.get("short_covers", []),
-        "other_cards": tables.findings.get("other_cards", []),
-        "cards_twice": tables.findings.get("cards_twice", []),
+        "short_covers": _found(audits, "short_covers"),
+        "other_cards": _found(audits, "other_cards"),
+        "cards_twice": _found(audits, "cards_twice"),
         "held_twice": [{**asdict(one), "alarm": one.is_alarm(monitored.alpha)} for one in doubled],
         "voids": sorted(voids, key=lambda one: str(one["player"])),
-        "void_seats": tables.findings.get("void_seats", []),
+        "void_seats": _found(audits, "void_seats"),
     }
 
 
+def _found(audits: Audits, audit: str) -> list[dict[str, Any]]:
+    """Findings by table, round and seat, in whatever order they were met."""
+    return sorted(
+        audits.findings.get(audit, ()),
+        key=lambda one: (one.get("table", ""), one["round"], one.get("seat", 0)),
+    )
+
+
 def _data_quality(monitored: Monitored) -> dict[str, Any]:
-    stats = store_stats(monitored.store)
+    manifest, audits = monitored.store.manifest, monitored.tables.audits
+    gaps, missing = missing_rounds(monitored.store)
+    n_rows = max(audits.n_rows, 1)
+    ends = audits.first_time, audits.last_time
+    first, last = (None if time == NO_TIME else iso_text(time) for time in ends)
     return {
-        "version": stats.version,
-        "rows": stats.n_plays,
-        "rounds": stats.n_rounds,
-        "players": stats.n_players,
-        "first_time": stats.first_time,
-        "last_time": stats.last_time,
-        "counts": asdict(stats.counts),
-        "flags": {name: n for name, n in stats.rows_by_flag.items() if n},
-        "recorded": stats.recorded,
+        "version": manifest.version,
+        "rows": audits.n_rows,
+        "rounds": sum(file.n_rows for file in manifest.of("rounds")),
+        "players": len(monitored.people),
+        "first_time": first,
+        "last_time": last,
+        "counts": asdict(manifest.counts),
+        "flags": {flag.name: n for flag in Flag if (n := audits.flags[flag.name or ""])},
+        "recorded": {name: audits.recorded[name] / n_rows for name in RECORDED},
         "in_deal_order": monitored.ordered,
-        "missing_rounds": stats.missing_rounds,
-        "rounds_in_order_of_ids": stats.n_tied_rounds,
-        "gaps": [asdict(gap) for gap in stats.gaps[:_MOST_GAPS]],
+        "missing_rounds": missing,
+        "rounds_in_order_of_ids": int(monitored.people.ties.sum()),
+        "gaps": [asdict(gap) for gap in gaps[:_MOST_GAPS]],
         "rules": {rules.name: rules.rules_hash for rules in monitored.sheets.rules},
         "rules_left_out": dict(monitored.sheets.left_out),
-        "findings": dict(monitored.tables.n_findings),
-        "warnings": [*stats.warnings, *_warnings(monitored, stats.missing_rounds)],
+        "findings": dict(audits.n_findings),
+        "warnings": [*manifest.warnings, *_warnings(monitored, missing)],
     }
 
 
 def _warnings(monitored: Monitored, missing: int) -> Iterator[str]:
-    flags: Mapping[str, int] = monitored.tables.flags
+    flags: Mapping[str, int] = monitored.tables.audits.flags
     if missing:
         yield (
             f"{missing:,} rounds are missing by their numbers: if they were left out because of "

@@ -9,38 +9,59 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar, cast
 
 from niulab.engine.rules import RuleSet
-from niulab.errors import ConfigError, PlayLogError
-from niulab.evaluation.detection.monitoring.folding import BucketTask, fold_bucket, portfolio_of
+from niulab.errors import ConfigError, NiuLabError, PlayLogError
+from niulab.evaluation.detection.monitoring.folding import (
+    BucketPiece,
+    BucketTask,
+    FoldedBucket,
+    fold_bucket,
+    write_portfolio,
+)
 from niulab.evaluation.detection.monitoring.people import People
+from niulab.evaluation.detection.monitoring.rounds import Looked, look_at_parts
+from niulab.evaluation.detection.monitoring.shuffling import (
+    ShuffleTask,
+    fold_monitors,
+    shuffle_tasks,
+)
+from niulab.evaluation.detection.monitoring.slices import Part, parts_of
 from niulab.evaluation.detection.monitoring.sources import (
     Sheets,
     fingerprint_of,
     is_ordered,
     sheets_of_store,
-    version_of_store,
     versions_after,
 )
-from niulab.evaluation.detection.monitoring.tables import TableStates, fold_tables
+from niulab.evaluation.detection.monitoring.tables import TableStates
 from niulab.evaluation.detection.portfolio import Portfolio
+from niulab.evaluation.detection.tables.shuffles import ShuffleState
 from niulab.evaluation.detection.verdict import verify_levels
-from niulab.evaluation.playlog.store.folder import Store
+from niulab.evaluation.detection.watch import watch_portfolio
+from niulab.evaluation.playlog.store.folder import Store, locked
 from niulab.evaluation.playlog.store.manifest import write_atomically
 from niulab.parallel import Engine, run_tasks, verify_engine
 
 __all__ = ["Monitored", "StateManifest", "monitor"]
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 Progress = Callable[[str, int, int], None]
 
 _MANIFEST = "manifest.json"
+_LOCK = "monitor.lock"
 _FORMAT = 2
-"""Raised whenever the numbers of a state come to mean something else."""
+_FEW_ROWS = 3_000_000
+"""Rows below which whole rounds take less time than the start of workers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +91,12 @@ class StateManifest:
             return None
         try:
             content = json.loads(path.read_bytes())
-            if (kept := content.pop("format")) != _FORMAT:
+            made_as = content.pop("format")
+            if made_as != _FORMAT:
                 raise PlayLogError(
-                    f"{path}: a state of format {kept}, made by another version of the program, "
-                    f"which keeps format {_FORMAT} now: begin with a new --state, it is made from "
-                    "the log"
+                    f"{path}: a state of format {made_as}, and this program keeps format {_FORMAT} "
+                    "(states of format 1 counted rounds twice that an import had cut in two): "
+                    "begin with a new --state, which reads the whole log again"
                 )
             return cls(**content)
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -131,21 +153,27 @@ def monitor(
         progress: Called with a word, how many steps are done and how many there are.
 
     Raises ConfigError for settings that cannot be, and PlayLogError for a state of another log,
-    level or set of tests.
+    level or set of tests, or that another run works on.
     """
     verify_levels(alpha, 0.5)
     verify_engine(engine, workers, address)
-    say = progress or _silent
+    with _alone(folder):
+        return _monitor(
+            store, folder, rules, alpha, _Runner(engine, workers, address, progress or _silent)
+        )
+
+
+def _monitor(
+    store: Store, folder: Path, rules: Sequence[RuleSet], alpha: float, run: _Runner
+) -> Monitored:
     before = StateManifest.read(folder)
-    if before is None and folder.is_dir() and any(folder.glob("people-*.npz")):
-        _clean(folder, StateManifest(buckets={}))  # of a first run that was killed
+    _clean(folder, before or StateManifest(buckets={}))  # of a run that was killed
     versions = versions_after(store, before.version if before else 0)
     sheets = sheets_of_store(store, rules)
     ordered = before.ordered if before else is_ordered(store)
-    portfolio = portfolio_of(sheets.rules, ordered=ordered)
+    portfolio = watch_portfolio(sheets.rules, ordered=ordered)
     if before is not None:
         _verify_same(before, store, portfolio, alpha)
-    folder.mkdir(parents=True, exist_ok=True)
     manifest = before or StateManifest(
         portfolio=_digest(portfolio), alpha=alpha, ordered=ordered, buckets={}
     )
@@ -156,18 +184,14 @@ def monitor(
     )
     n_new = 0
     if versions:
-        with TemporaryDirectory(prefix="given-", dir=folder) as spill:
-            given = {}
-            for place, version in enumerate(versions):
-                say("whole rounds", place, len(versions))
-                path = Path(spill) / str(version)
-                path.mkdir()
-                given[version] = fold_tables(
-                    tables, version_of_store(store, version), sheets, portfolio, path,
-                    buckets=store.manifest.buckets, ordered=ordered,
-                )  # fmt: skip
-            tasks = _tasks(store, folder, manifest, versions, given, sheets, alpha)
-            n_new = _run(tasks, engine, workers, address, say)
+        with TemporaryDirectory(prefix="given-", dir=folder) as name:
+            spill = Path(name).absolute()
+            path = spill / "portfolio.pickle"
+            write_portfolio(portfolio, path)
+            parts = parts_of(store, versions)
+            found = look_at_parts(parts, store, sheets, path, spill, run, ordered=ordered)
+            tasks = _tasks(store, folder, manifest, found, sheets, path, alpha)
+            n_new = _fold(tasks, found, tables, run)
         manifest = _commit(store, folder, manifest, tasks, tables)
     people = People.join(
         [
@@ -179,6 +203,24 @@ def monitor(
         store=store, sheets=sheets, portfolio=portfolio, people=people, tables=tables, alpha=alpha,
         ordered=ordered, n_new=n_new,
     )  # fmt: skip
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Be the only run on a state; what was made for one that is refused goes again."""
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = folder / _LOCK
+    try:
+        with locked(lock, doing=f"judges a log with the state in '{folder}'"):
+            yield
+    except NiuLabError:
+        if made:
+            lock.unlink(missing_ok=True)
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
+        raise
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:
@@ -211,62 +253,103 @@ def _tasks(
     store: Store,
     folder: Path,
     manifest: StateManifest,
-    versions: Sequence[int],
-    given: Mapping[int, Mapping[int, Sequence[Path]]],
+    found: Mapping[Part, Sequence[Looked]],
     sheets: Sheets,
+    portfolio: Path,
     alpha: float,
 ) -> list[BucketTask]:
-    by_bucket: dict[int, dict[int, list[Path]]] = {}
-    for file in store.manifest.of("plays"):
-        if file.version in given:
-            pieces = by_bucket.setdefault(file.bucket, {})
-            pieces.setdefault(file.version, []).append((store.path / file.path).absolute())
-    tasks = []
+    by_bucket: dict[int, list[BucketPiece]] = {}
+    for part, slices in found.items():
+        for place, (bucket, paths) in enumerate(part.plays):
+            given = tuple(
+                (one.rows, one.factors, (0, *one.ends)[place], one.ends[place]) for one in slices
+            )
+            piece = BucketPiece(version=part.version, paths=paths, given=given)
+            by_bucket.setdefault(bucket, []).append(piece)
+    version, tasks = store.manifest.version, []
     for bucket, pieces in sorted(by_bucket.items()):
         kept = manifest.buckets.get(f"{bucket:03}")
         tasks.append(
             BucketTask(
-                store=store.path.absolute(),
                 bucket=bucket,
-                versions=tuple(
-                    (
-                        tuple(sorted(pieces[version])),
-                        tuple(path.absolute() for path in given[version].get(bucket, ())),
-                    )
-                    for version in versions
-                    if version in pieces
-                ),
+                pieces=tuple(pieces),
                 before=(folder / kept).absolute() if kept else None,
-                after=(folder / f"people-{bucket:03}-v{versions[-1]:06}.npz").absolute(),
+                after=(folder / f"people-{bucket:03}-v{version:06}.npz").absolute(),
                 sheets=sheets,
-                ordered=manifest.ordered,
+                rules=tuple(store.manifest.rules),
+                portfolio=portfolio,
                 alpha=alpha,
             )
         )
     return tasks
 
 
-def _run(
-    tasks: Sequence[BucketTask], engine: Engine, workers: int, address: str | None, say: Progress
+def _fold(
+    tasks: Sequence[BucketTask],
+    found: Mapping[Part, Sequence[Looked]],
+    tables: TableStates,
+    run: _Runner,
 ) -> int:
-    done = [0]
+    """Fold players and shuffles beside each other, and what they found into the tables' states.
 
-    def report(_outcome: object) -> None:
-        done[0] += 1
-        say("players", done[0], len(tasks))
+    Returns how many rows there were.
+    """
+    slices = [one for looked in found.values() for one in looked]
+    named = (name for one in slices for name in one.names["table"])
+    tables.tables = tuple(dict.fromkeys((*tables.tables, *named)))
+    monitors = shuffle_tasks(tables.monitors, slices, tables.tables, workers=run.workers)
+    n_rows = sum(part.n_rows for part in found)
+    work: list[BucketTask | ShuffleTask] = [*tasks, *monitors]
+    values = run(_work, work, what="players", n_rows=n_rows)
+    by_version: dict[int, list[FoldedBucket]] = {}
+    for task, value in zip(work, values, strict=True):
+        if isinstance(value, FoldedBucket):
+            for version in value.audits:
+                by_version.setdefault(version, []).append(value)
+        elif isinstance(task, ShuffleTask):
+            tables.monitors[task.by] |= value
+    for version in dict.fromkeys(part.version for part in found):
+        for bucket in by_version[version]:
+            tables.audits.join(bucket.audits[version])
+        for part, looked in found.items():
+            for one in looked if part.version == version else ():
+                tables.audits.join(one.audits)
+    return n_rows
 
-    is_alone = engine == "processes" and workers == 1
-    outcomes = run_tasks(
-        fold_bucket, tasks, engine="serial" if is_alone else engine, workers=workers,
-        address=address, on_result=report,
-    )  # fmt: skip
-    for task, outcome in zip(tasks, outcomes, strict=True):
-        if outcome.error is not None:
-            raise PlayLogError(
-                f"bucket {task.bucket} could not be folded: {outcome.error}; nothing was changed, "
-                "the same command begins again"
-            )
-    return sum(outcome.value[1] for outcome in outcomes if outcome.value is not None)
+
+def _work(task: BucketTask | ShuffleTask) -> FoldedBucket | dict[str, ShuffleState]:
+    return fold_bucket(task) if isinstance(task, BucketTask) else fold_monitors(task)
+
+
+class _Runner:
+    """Does tasks with an engine; tells what is done."""
+
+    def __init__(self, engine: Engine, workers: int, address: str | None, say: Progress) -> None:
+        self.engine, self.workers, self.address, self.say = engine, workers, address, say
+
+    def __call__(
+        self, function: Callable[[T], R], tasks: Iterable[T], *, what: str, n_rows: int
+    ) -> list[R]:
+        tasks = list(tasks)
+        done = [0]
+
+        def report(_outcome: object) -> None:
+            done[0] += 1
+            self.say(what, done[0], len(tasks))
+
+        is_alone = self.engine == "processes" and self.workers == 1
+        is_alone |= n_rows < _FEW_ROWS and what != "players"
+        outcomes = run_tasks(
+            function, tasks, engine="serial" if is_alone else self.engine, workers=self.workers,
+            address=None if is_alone else self.address, on_result=report,
+        )  # fmt: skip
+        for outcome in outcomes:
+            if outcome.error is not None:
+                raise PlayLogError(
+                    f"{what}: part {outcome.index} of {len(tasks)} failed: {outcome.error}; "
+                    "nothing was changed, the same command begins again"
+                )
+        return [cast("R", outcome.value) for outcome in outcomes]  # none failed
 
 
 def _commit(

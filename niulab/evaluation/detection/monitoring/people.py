@@ -16,6 +16,7 @@ from niulab.errors import PlayLogError
 from niulab.evaluation.detection.excess import ExcessStates
 from niulab.evaluation.detection.fold import PlayerStates
 from niulab.evaluation.detection.portfolio import Portfolio
+from niulab.evaluation.playlog.plays import NO_TIME
 
 __all__ = ["N_POINTS", "People"]
 
@@ -29,7 +30,8 @@ class People:
 
     nets: int64 (P,), cents over all boxes. last_rounds: uint64 (P,), a hash of the last round that
     was folded, 0 for none. paths: float64 (P, N_POINTS), log e-values after every ``stride``-th
-    round, nan beyond the last; strides: int64 (P,).
+    round, nan beyond the last; strides: int64 (P,). last_times, at_last, ties: int64 (P,), the time
+    of the last round, rounds at that time, and rounds beside another at their time.
     """
 
     names: tuple[str, ...]
@@ -39,6 +41,9 @@ class People:
     last_rounds: NDArray[np.uint64]
     paths: NDArray[np.float64]
     strides: NDArray[np.int64]
+    last_times: NDArray[np.int64]
+    at_last: NDArray[np.int64]
+    ties: NDArray[np.int64]
 
     @classmethod
     def fresh(cls, names: Sequence[str], portfolio: Portfolio) -> People:
@@ -52,6 +57,9 @@ class People:
             last_rounds=np.zeros(n, dtype=np.uint64),
             paths=np.full((n, N_POINTS), np.nan),
             strides=np.ones(n, dtype=np.int64),
+            last_times=np.full(n, NO_TIME, dtype=np.int64),
+            at_last=np.zeros(n, dtype=np.int64),
+            ties=np.zeros(n, dtype=np.int64),
         )
 
     def __len__(self) -> int:
@@ -62,6 +70,11 @@ class People:
         known = set(self.names)
         new = [name for name in names if name not in known]
         return People.join([self, People.fresh(new, portfolio)]) if new else self
+
+    def codes_of(self, names: Sequence[str]) -> NDArray[np.int32]:
+        """The places of names that are here, (len(names),)."""
+        places = {name: place for place, name in enumerate(self.names)}
+        return np.array([places[name] for name in names], dtype=np.int32)
 
     @staticmethod
     def join(parts: Sequence[People]) -> People:
@@ -110,4 +123,4 @@ class People:
             ) from error
 
 
-_PLAIN = ("nets", "last_rounds", "paths", "strides")
+_PLAIN = ("nets", "last_rounds", "paths", "strides", "last_times", "at_last", "ties")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +23,14 @@ from niulab.evaluation.playlog.store.folder import Store
 
 __all__ = [
     "Sheets",
+    "column_hashes",
     "fingerprint_of",
     "is_ordered",
     "new_round_keys",
-    "row_keys",
+    "round_hashes",
     "sheets_of_store",
-    "version_of_store",
     "versions_after",
+    "without_order",
 ]
 
 _SAMPLE = 1_000
@@ -121,12 +123,6 @@ def versions_after(store: Store, after: int) -> list[int]:
     return sorted({file.version for file in manifest.of("plays", after=after)})
 
 
-def version_of_store(store: Store, version: int) -> Store:
-    """The store as if it held one version's rows alone."""
-    files = tuple(file for file in store.manifest.files if file.version == version)
-    return type(store)(store.path, replace(store.manifest, files=files, rewritten=0))
-
-
 def fingerprint_of(store: Store, version: int) -> str:
     """What tells the log up to a version from any other."""
     sources = [source.content for source in store.manifest.sources if source.version <= version]
@@ -157,47 +153,70 @@ def _is_sorted(store: Store, column: str) -> bool | None:
     return False if has_rows else None
 
 
-def row_keys(plays: Plays, *, with_player: bool = True) -> NDArray[np.uint64]:
-    """A hash of each row's table, round and, if asked for, seat and player, whatever their codes.
+def without_order(plays: Plays) -> Plays:
+    """Rows of a store whose hands are sorted, though imports were too small to tell."""
+    return replace(plays, flags=plays.flags | np.uint16(Flag.NO_ORDER))
 
-    uint64 (n,), never 0. Two of n rows share one with a chance of n^2 / 2^65.
+
+def round_hashes(plays: Plays) -> NDArray[np.uint64]:
+    """A hash of each row's table and round, whatever their codes; uint64 (n,), never 0.
+
+    Two of n rounds share one with a chance of n^2 / 2^65.
     """
     keys = _mixed(
         _hashes(plays.texts.tables, plays.table), _hashes(plays.texts.rounds, plays.round)
     )
-    if with_player:
-        keys = _mixed(keys, _hashes(plays.texts.players, plays.player))
-        keys = _mixed(keys, plays.seat.astype(np.uint64))
     return np.maximum(keys, np.uint64(1))
 
 
-def new_round_keys(store: Store) -> NDArray[np.uint64]:
-    """Keys of the rounds of which a store's files hold the first rows, sorted.
+def column_hashes(tables: pa.ChunkedArray, rounds: pa.ChunkedArray) -> NDArray[np.uint64]:
+    """``round_hashes`` of columns of tables and of ids, plain or in dictionaries."""
+    return np.maximum(_mixed(_of_column(tables), _of_column(rounds)), np.uint64(1))
 
-    As ``row_keys`` without players. Of a version alone they are the rounds that no version before
-    it knows.
+
+def new_round_keys(paths: Sequence[Path]) -> NDArray[np.uint64]:
+    """Hashes of the rounds of which files of the table ``rounds`` hold the first rows, sorted.
+
+    Those of a version alone are the rounds that no version before it knows.
     """
     keys = [np.empty(0, dtype=np.uint64)]
-    for path in store.files("rounds"):
+    for path in paths:
         for batch in pq.ParquetFile(path).iter_batches(columns=["table", "round_id"]):
-            tables, rounds = (_text_hashes(batch[name]) for name in ("table", "round_id"))
-            keys.append(np.maximum(_mixed(tables, rounds), np.uint64(1)))
-    return np.unique(np.concatenate(keys))
+            columns = (pa.chunked_array([batch[name]]) for name in ("table", "round_id"))
+            keys.append(column_hashes(*columns))
+    return np.sort(np.concatenate(keys))
 
 
-def _text_hashes(column: pa.Array) -> NDArray[np.uint64]:
-    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    codes = coded.indices.fill_null(NO_CODE).to_numpy(zero_copy_only=False).astype(np.int32)
-    return _hashes(coded.dictionary.to_pylist(), codes)
+def _of_column(column: pa.ChunkedArray) -> NDArray[np.uint64]:
+    parts = [np.empty(0, dtype=np.uint64)]
+    for chunk in column.chunks:
+        if pa.types.is_dictionary(chunk.type):
+            known = np.append(_text_hashes(chunk.dictionary), np.uint64(0))
+            codes = chunk.indices.fill_null(NO_CODE).to_numpy(zero_copy_only=False)
+            parts.append(known[codes])  # the last is NO_CODE, which is -1
+        else:
+            hashes = _text_hashes(chunk)
+            hashes[chunk.is_null().to_numpy(zero_copy_only=False)] = 0
+            parts.append(hashes)
+    return np.concatenate(parts)
 
 
 def _hashes(texts: Sequence[str], codes: NDArray[np.int32]) -> NDArray[np.uint64]:
-    digests = b"".join(
-        blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts
-    )
-    known = np.append(np.frombuffer(digests, dtype="<u8"), np.uint64(0))
+    known = np.append(_text_hashes(pa.array(texts, pa.string())), np.uint64(0))
     result: NDArray[np.uint64] = known[codes]  # the last is NO_CODE, which is -1
     return result
+
+
+def _text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
+    from niulab.evaluation.detection.monitoring.kernels import hash_texts
+
+    hashes = np.empty(len(texts), dtype=np.uint64)
+    _, offsets, data = texts.buffers()
+    if len(texts) and offsets is not None:
+        ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+        raw = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+        hash_texts(raw, ends, hashes)
+    return hashes
 
 
 def _mixed(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -1,152 +1,51 @@
-"""Whole rounds, table by table: shuffle monitors, audits, and factors that need every seat."""
+"""What is kept of tables: shuffle monitors, and what rows were found to be."""
 
 from __future__ import annotations
 
+import io
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from niulab.engine.rules import RuleSet
 from niulab.errors import PlayLogError
-from niulab.evaluation.detection.monitoring.sources import Sheets, new_round_keys, row_keys
-from niulab.evaluation.detection.portfolio import Portfolio
-from niulab.evaluation.detection.tables.payments import mispays, short_covers
-from niulab.evaluation.detection.tables.settings import player_settings
-from niulab.evaluation.detection.tables.shown import other_cards
-from niulab.evaluation.detection.tables.shuffles import (
-    Key,
-    ShuffleState,
-    held_alarms,
-    shuffle_monitors,
-    unmonitored,
-)
-from niulab.evaluation.detection.tables.twice import (
-    DoubledCard,
-    cards_twice,
-    count_held,
-    rounds_with_cards,
-)
-from niulab.evaluation.detection.tables.voids import void_seats
-from niulab.evaluation.detection.watch import given_factors
-from niulab.evaluation.playlog.plays import Flag, Plays
-from niulab.evaluation.playlog.store.folder import Store
-from niulab.evaluation.playlog.store.loading import scan_rounds
-from niulab.evaluation.playlog.store.staging import bucket_of
-from niulab.evaluation.playlog.vocabulary import Lexicon
+from niulab.evaluation.detection.monitoring.audits import Audits
+from niulab.evaluation.detection.tables.shuffles import Key, ShuffleState
 
-__all__ = ["KEYS", "TableStates", "fold_tables", "held_back"]
+__all__ = ["KEYS", "TableStates"]
 
 KEYS: tuple[Key, ...] = ("table", "dealer", "shuffler")
 """Whose shuffles are monitored."""
 
-_MOST_FINDINGS = 10_000
 _NUMBERS = ("n_rounds", "power", "peak", "last_table")
 
 
 @dataclass(eq=False)
 class TableStates:
-    """What is kept beside the players: monitors by key and name, findings and counts.
+    """What is kept beside the players: monitors by key and name, and audits of all rows.
 
-    tables: names by the codes that monitors remember. findings: of each audit, the first
-    10,000; n_findings: how many there are. settings: by player, hands, hands set wrong and their
-    cost in cents. flags: rows by flag. n_rows: rows read. card_rounds, doubled, doubled_cards: by
-    player, rounds with his cards, those with a card that another hand held too, and which.
-    unmonitored: by key and name, rounds that monitors left out, by reason.
+    tables: names by the codes that monitors remember.
     """
 
     monitors: dict[str, dict[str, ShuffleState]] = field(
         default_factory=lambda: {key: {} for key in KEYS}
     )
     tables: tuple[str, ...] = ()
-    findings: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    n_findings: Counter[str] = field(default_factory=Counter)
-    settings: dict[str, list[int]] = field(default_factory=dict)
-    flags: Counter[str] = field(default_factory=Counter)
-    n_rows: int = 0
-    card_rounds: Counter[str] = field(default_factory=Counter)
-    doubled: Counter[str] = field(default_factory=Counter)
-    doubled_cards: dict[str, Counter[str]] = field(default_factory=dict)
-    unmonitored: dict[str, dict[str, Counter[str]]] = field(
-        default_factory=lambda: {key: {} for key in KEYS}
-    )
-
-    def add(self, plays: Plays, sheets: Sequence[RuleSet], is_new: NDArray[np.bool_]) -> None:
-        """Whole rounds, with codes of tables that go on from ``tables``.
-
-        is_new: (n,), whether a row's round is met for the first time: an import may bring more
-        seats of a round, and a monitor that met its cards twice would find them repeated.
-        """
-        self.tables = plays.texts.tables
-        first = plays if is_new.all() else plays.take(is_new)
-        for key in KEYS:
-            self.monitors[key] = shuffle_monitors(first, by=key, states=self.monitors[key])
-        twice = cards_twice(plays)
-        self._add_held(plays, twice)
-        paid = [asdict(one) | {"residual": one.residual} for one in mispays(plays, sheets)]
-        for audit, found in (
-            ("mispays", paid),
-            ("short_covers", [asdict(one) for one in short_covers(plays, sheets)]),
-            ("other_cards", [asdict(one) for one in other_cards(plays)]),
-            ("cards_twice", [asdict(one) for one in twice]),
-            ("void_seats", [asdict(one) for one in void_seats(plays, sheets)]),
-        ):
-            kept = self.findings.setdefault(audit, [])
-            kept += found[: max(_MOST_FINDINGS - len(kept), 0)]
-            self.n_findings[audit] += len(found)
-        for one in player_settings(plays, sheets):
-            before = self.settings.get(one.player, [0, 0, 0])
-            more = one.hands, one.mis_set, one.cost_cents
-            self.settings[one.player] = [a + b for a, b in zip(before, more, strict=True)]
-        for flag in Flag:
-            self.flags[flag.name or ""] += int(((plays.flags & int(flag)) != 0).sum())
-        self.n_rows += len(plays)
-
-    def add_unmonitored(
-        self, plays: Plays, why: NDArray[np.integer], reasons: Sequence[str]
-    ) -> None:
-        """Whole rounds, and why monitors leave them out (see ``unmonitored``)."""
-        for key in KEYS:
-            for name, counts in unmonitored(plays, why, reasons, by=key).items():
-                self.unmonitored[key].setdefault(name, Counter()).update(counts)
-
-    def _add_held(self, plays: Plays, twice: Sequence[DoubledCard]) -> None:
-        self.card_rounds.update(rounds_with_cards(plays))
-        rounds, cards = count_held(twice)
-        self.doubled.update(rounds)
-        for player, held in cards.items():
-            self.doubled_cards.setdefault(player, Counter()).update(held)
+    audits: Audits = field(default_factory=Audits)
 
     def as_bytes(self) -> tuple[bytes, bytes]:
         """Arrays and JSON, the contents of two files."""
-        import io
-
         arrays, plain = {}, dict[str, Any]()
         for key, by_name in self.monitors.items():
-            for place, (name, state) in enumerate(by_name.items()):
+            for place, (name, state) in enumerate(sorted(by_name.items())):
                 label = f"{key}.{place}"
                 plain[label] = [name, *(getattr(state, each) for each in _NUMBERS)]
                 for each in fields(state):
                     if each.name not in _NUMBERS:
                         arrays[f"{label}.{each.name}"] = getattr(state, each.name)
-        content = {
-            "monitors": plain,
-            "tables": self.tables,
-            "findings": self.findings,
-            "n_findings": self.n_findings,
-            "settings": self.settings,
-            "flags": self.flags,
-            "n_rows": self.n_rows,
-            "card_rounds": self.card_rounds,
-            "doubled": self.doubled,
-            "doubled_cards": self.doubled_cards,
-            "unmonitored": self.unmonitored,
-        }
+        content = {"monitors": plain, "tables": self.tables, "audits": vars(self.audits)}
         stream = io.BytesIO()
         np.savez(stream, **arrays)
         return stream.getvalue(), json.dumps(content).encode()
@@ -156,23 +55,7 @@ class TableStates:
         """Raises PlayLogError for files that are none."""
         try:
             content = json.loads(plain_path.read_bytes())
-            states = cls(
-                tables=tuple(content["tables"]),
-                findings=content["findings"],
-                n_findings=Counter(content["n_findings"]),
-                settings=content["settings"],
-                flags=Counter(content["flags"]),
-                n_rows=content["n_rows"],
-                card_rounds=Counter(content["card_rounds"]),
-                doubled=Counter(content["doubled"]),
-                doubled_cards={
-                    name: Counter(held) for name, held in content["doubled_cards"].items()
-                },
-                unmonitored={
-                    key: {name: Counter(counts) for name, counts in by_name.items()}
-                    for key, by_name in content["unmonitored"].items()
-                },
-            )
+            states = cls(tables=tuple(content["tables"]), audits=Audits.of(content["audits"]))
             with np.load(arrays_path, allow_pickle=False) as arrays:
                 for label, (name, *numbers) in content["monitors"].items():
                     columns = {
@@ -187,98 +70,3 @@ class TableStates:
                 f"{plain_path}: no states of tables ({error}); begin again with a new --state"
             ) from error
         return states
-
-
-def fold_tables(
-    states: TableStates,
-    store: Store,
-    sheets: Sheets,
-    portfolio: Portfolio,
-    folder: Path,
-    *,
-    buckets: int,
-    ordered: bool,
-) -> dict[int, list[Path]]:
-    """Fold the rounds of a store into ``states``; factors that need every seat go into a folder.
-
-    ordered: whether the store's cards are in the order dealt, where their rows do not deny it.
-    Returns the files of factors by bucket of players; only factors other than one are kept.
-    """
-    files: dict[int, list[Path]] = {}
-    new = new_round_keys(store)
-    for number, (piece, why, reasons) in enumerate(
-        _pieces(store, sheets, states.tables, ordered=ordered)
-    ):
-        is_new = np.isin(row_keys(piece, with_player=False), new)
-        states.add(piece, portfolio.sheets, is_new)
-        states.add_unmonitored(piece.take(is_new), why[is_new], reasons)
-        given = given_factors(portfolio, piece)
-        rows = np.flatnonzero((given != 1).any(axis=1))
-        if not len(rows):
-            continue
-        keys = row_keys(piece)[rows]
-        by_player = np.array([bucket_of(name, buckets) for name in piece.texts.players])
-        places = by_player[piece.player[rows]]
-        for bucket in np.unique(places).tolist():
-            mine = places == bucket
-            path = folder / f"given-{bucket:03}-{number:05}.npz"
-            np.savez(path, keys=keys[mine], factors=given[rows[mine]])
-            files.setdefault(bucket, []).append(path)
-    return files
-
-
-_Piece = tuple[Plays, NDArray[np.int64], Sequence[str]]
-
-
-def _pieces(
-    store: Store, sheets: Sheets, tables: Sequence[str], *, ordered: bool
-) -> Iterator[_Piece]:
-    """Rounds of a store with codes of sheets that are judged, and of tables that go on; which of
-    them no shuffle monitor can look at, and why (see ``Sheets.why_unmonitored``).
-
-    ordered: False for a store whose cards are sorted, though its imports were too small to tell.
-    """
-    known = Lexicon()["tables"]
-    known.codes(tables)
-    for piece in scan_rounds(store):
-        if not ordered:
-            piece = replace(piece, flags=piece.flags | np.uint16(Flag.NO_ORDER))  # noqa: PLW2901
-        codes = np.append(known.codes(piece.texts.tables), np.int32(-1))
-        plays = sheets.recode(piece)
-        texts = replace(plays.texts, tables=known.texts)
-        coded = replace(plays, table=codes[plays.table].astype(np.int32), texts=texts)
-        yield coded, *sheets.why_unmonitored(piece)
-
-
-def held_back(
-    states: TableStates,
-    store: Store,
-    sheets: Sheets,
-    players: Sequence[str],
-    *,
-    alpha: float,
-    ordered: bool,
-) -> Mapping[str, str]:
-    """Players whose alarms wait for a shuffle, and why.
-
-    Only where a monitor with all hands has reached an e-value of 20 are the rounds looked at again,
-    without the hands of the player who is judged.
-    """
-    suspects = {
-        key: [name for name, state in by_name.items() if state.peak >= np.log(20.0)]
-        for key, by_name in states.monitors.items()
-    }
-    if not players or not any(suspects.values()):
-        return {}
-    lexicon, parts = Lexicon(), list[Plays]()
-    for piece, _, _ in _pieces(store, sheets, (), ordered=ordered):
-        near = np.zeros(len(piece), dtype=np.bool_)
-        for key, names in suspects.items():
-            texts = getattr(piece.texts, f"{key}s")
-            codes = [code for code, name in enumerate(texts) if name in set(names)]
-            near |= np.isin(getattr(piece, key), codes)
-        if near.any():
-            parts.append(lexicon.recode(piece.take(near)))
-    texts = lexicon.texts
-    joined = Plays.join([replace(part, texts=texts) for part in parts])
-    return {one.player: one.reason for one in held_alarms(joined, players, alpha=alpha)}

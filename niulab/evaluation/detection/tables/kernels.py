@@ -14,7 +14,7 @@ from math import log
 import numpy as np
 from numba import njit
 
-from niulab.evaluation.detection.kernels import LOG_UNIT, not_yet
+from niulab.evaluation.detection.kernels import LOG_UNIT, not_yet, worth
 
 __all__ = ["fold_shuffles", "shuffle_factors"]
 
@@ -23,14 +23,17 @@ _UNIT = 1e100
 
 
 @njit(cache=True, nogil=True)
-def shuffle_factors(cards, counts, pooled, last, alphas, priors, repeats, orders, factors):
+def shuffle_factors(
+    cards, counts, sums, pooled, n_pooled, last, alphas, priors, repeats, orders, factors
+):
     """One round's factors.
 
     cards: uint8 (n_places,), 52 where not known. counts: float64 (n_places, 52), cards seen at a
-    place before; pooled: (52,), at any place. last: uint8 (n_places,), the round before at the
-    table. Written: for every place, card and rank by ``alphas`` (a Dirichlet prior's weight on each
-    level); cards anywhere by ``priors``; the card of the round before at the same place by
-    ``repeats``, the card that followed in it by ``orders``, both chances of it.
+    place before; sums: (n_places,), of all cards; pooled: (52,), at any place; n_pooled: of all.
+    last: uint8 (n_places,), the round before at the table. Written: for every place, card and rank
+    by ``alphas`` (a Dirichlet prior's weight on each level); cards anywhere by ``priors``; the card
+    of the round before at the same place by ``repeats``, the card that followed in it by
+    ``orders``, both chances of it.
     """
     n_places = len(cards)
     n_alphas = len(alphas)
@@ -43,14 +46,12 @@ def shuffle_factors(cards, counts, pooled, last, alphas, priors, repeats, orders
     is_out = np.zeros(_N_CARDS + 1, dtype=np.bool_)
     is_out[_N_CARDS] = True
     n_left = _N_CARDS
-    left = pooled.sum()
+    left = n_pooled
     for place in range(n_places):
         card = cards[place]
         if card >= _N_CARDS:
             continue
-        n, n_card, n_rank = 0.0, counts[place, card], 0.0
-        for c in range(_N_CARDS):
-            n += counts[place, c]
+        n, n_card, n_rank = sums[place], counts[place, card], 0.0
         for suit in range(4):
             n_rank += counts[place, card // 4 * 4 + suit]
         for a in range(n_alphas):
@@ -92,17 +93,23 @@ def fold_shuffles(
     """
     factors = np.empty(len(values))
     nothing = np.full(deals.shape[1], _N_CARDS, dtype=np.uint8)
+    sums, n_pooled = np.zeros(len(counts)), 0.0  # whole numbers: exact in whatever order
+    for place in range(len(counts)):
+        for c in range(_N_CARDS):
+            sums[place] += counts[place, c]
+        n_pooled += sums[place]
     for i in range(len(deals)):
         cards = deals[i]
         before = last if is_next[i] else nothing
-        shuffle_factors(cards, counts, pooled, before, alphas, priors, repeats, orders, factors)
+        shuffle_factors(
+            cards, counts, sums, pooled, n_pooled, before, alphas, priors, repeats, orders, factors
+        )
         t += 1
         scale = _UNIT ** -float(power)
         a = (not_yet(t - 1) - not_yet(t)) * scale
-        total = not_yet(t) * scale
-        for c in range(len(values)):
+        for c in range(np.uint64(len(values))):
             values[c] = (values[c] + a) * factors[c]
-            total += weights[c] * values[c]
+        total = not_yet(t) * scale + worth(values, weights)
         peak = max(peak, log(total) + power * LOG_UNIT)
         if total > _UNIT:
             for c in range(len(values)):
@@ -112,5 +119,7 @@ def fold_shuffles(
             last[place] = cards[place]
             if cards[place] < _N_CARDS:
                 counts[place, cards[place]] += 1
+                sums[place] += 1
+                n_pooled += 1
                 pooled[cards[place]] += 1
     return t, power, peak

@@ -65,7 +65,7 @@ def player_settings(plays: Plays, sheets: Sequence[RuleSet]) -> list[PlayerSetti
     """
     rows = (plays.pair[:, 0] < NO_CARD) & (plays.player != NO_CODE)
     hands = np.bincount(plays.player[rows], minlength=len(plays.texts.players))
-    is_wrong = rows & ((plays.flags & int(Flag.MIS_SET)) != 0)
+    is_wrong = np.flatnonzero(rows & ((plays.flags & int(Flag.MIS_SET)) != 0))
     wrong = np.bincount(plays.player[is_wrong], minlength=len(plays.texts.players))
     costs = np.zeros(len(hands), dtype=np.int64)
     np.add.at(costs, plays.player[is_wrong], setting_costs(plays.take(is_wrong), sheets))

@@ -36,6 +36,8 @@ def other_cards(plays: Plays) -> list[OtherCards]:
     """Every such hand, in the order of the rows; void rounds do not count."""
     is_both = ((plays.shown < NO_CARD) & (plays.cards < NO_CARD)).all(axis=1)
     is_both &= (plays.flags & int(Flag.VOID)) == 0
+    if not is_both.any():
+        return []
     differ = (np.sort(plays.shown, axis=1) != np.sort(plays.cards, axis=1)).any(axis=1)
     rounds = table_rounds(plays)
     place_of = np.argsort(rounds.rows)

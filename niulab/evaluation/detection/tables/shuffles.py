@@ -15,10 +15,10 @@ must not hold back his own alarm.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, log
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,18 +30,27 @@ from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, Flag, Plays
 
 __all__ = [
     "SHUFFLE_EXPLANATIONS",
+    "SHUFFLE_TEXTS",
+    "Deals",
     "HeldAlarm",
     "Key",
     "ShuffleState",
+    "deals_of",
+    "fold_deals",
     "held_alarms",
     "shuffle_monitors",
     "unmonitored",
+    "worst_of",
 ]
 
 Key = Literal["table", "dealer", "shuffler"]
 
 _KEYS: tuple[Key, ...] = ("table", "dealer", "shuffler")
-_TEXTS = {"table": "tables", "dealer": "dealers", "shuffler": "shufflers"}
+
+SHUFFLE_TEXTS: Mapping[Key, str] = {
+    "table": "tables", "dealer": "dealers", "shuffler": "shufflers"
+}  # fmt: skip
+"""The vocabulary behind each key."""
 
 SHUFFLE_EXPLANATIONS = ("places", "anywhere", "repeats", "order")
 """What a monitor bets on, a quarter of its weight each."""
@@ -137,6 +146,28 @@ def _power_of_ten(log_e: float) -> str:
     return f"10^{digits:.1f}" if digits >= 6 else f"{np.exp(log_e):,.0f}"
 
 
+class Deals(NamedTuple):
+    """Rounds in the order of time: cards by place, uint8 (n_rounds, n_places), NO_CARD where not
+    known, and codes of their table, dealer and shuffler, int32 (n_rounds,).
+    """
+
+    cards: NDArray[np.uint8]
+    table: NDArray[np.int32]
+    dealer: NDArray[np.int32]
+    shuffler: NDArray[np.int32]
+
+    def by(self, key: Key) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Each code of a key, ascending, and its rounds."""
+        codes = getattr(self, key)
+        if not len(codes):
+            return
+        order = np.argsort(codes, kind="stable")
+        known, starts = np.unique(codes[order], return_index=True)
+        for code, rows in zip(known.tolist(), np.split(order, starts[1:]), strict=True):
+            if code != NO_CODE:
+                yield code, rows
+
+
 def shuffle_monitors(
     plays: Plays,
     *,
@@ -151,45 +182,58 @@ def shuffle_monitors(
     deal and recorded in the order dealt; ``unmonitored`` says how many do not.
     """
     after = dict(states or {})
-    deals, heads = _deals(plays, leave_out)
-    codes = getattr(heads, by)
-    for code in np.unique(codes[codes != NO_CODE]).tolist():
-        name = getattr(plays.texts, _TEXTS[by])[code]
-        rows = np.flatnonzero(codes == code)
-        after[name] = _folded(after.get(name, ShuffleState.fresh()), deals[rows], heads.table[rows])
+    deals = deals_of(plays, leave_out=leave_out)
+    names = getattr(plays.texts, SHUFFLE_TEXTS[by])
+    for code, rows in deals.by(by):
+        before = after.get(names[code], ShuffleState.fresh())
+        after[names[code]] = fold_deals(before, deals.cards[rows], deals.table[rows])
     return after
 
 
 def unmonitored(
-    plays: Plays, why: NDArray[np.integer], reasons: Sequence[str], *, by: Key = "table"
-) -> dict[str, Counter[str]]:
-    """Rounds that no monitor of the tables, dealers or shufflers looks at, by name and reason.
+    plays: Plays,
+    why: NDArray[np.integer],
+    reasons: Sequence[str],
+    *,
+    among: NDArray[np.bool_] | None = None,
+) -> dict[str, dict[str, Counter[str]]]:
+    """Rounds that no monitor looks at, by key, name of the table, dealer or shuffler, and reason.
 
-    why: place in ``reasons`` of every row, -1 where it is monitored; (n,).
+    why: place in ``reasons`` of every row, -1 where it is monitored; (n,). among: as of
+    ``deals_of``.
     """
+    is_out = why >= 0
+    if not is_out.any():
+        return {}
     rounds = table_rounds(plays)
     heads = rounds.rows[rounds.starts[:-1]]
-    codes, names = getattr(plays, by)[heads].astype(np.int64), getattr(plays.texts, _TEXTS[by])
-    is_out = (why[heads] >= 0) & (codes != NO_CODE)
-    counts = np.bincount(codes[is_out] * len(reasons) + why[heads][is_out])
-    found: dict[str, Counter[str]] = {}
-    for place in np.flatnonzero(counts).tolist():
-        code, reason = divmod(place, len(reasons))
-        found.setdefault(names[code], Counter())[reasons[reason]] = int(counts[place])
+    heads = heads[is_out[heads] if among is None else is_out[heads] & among[heads]]
+    found: dict[str, dict[str, Counter[str]]] = {}
+    for key, texts in SHUFFLE_TEXTS.items():
+        codes, names = getattr(plays, key)[heads].astype(np.int64), getattr(plays.texts, texts)
+        is_known = codes != NO_CODE
+        counts = np.bincount(codes[is_known] * len(reasons) + why[heads][is_known])
+        for place in np.flatnonzero(counts).tolist():
+            code, reason = divmod(place, len(reasons))
+            by_reason = found.setdefault(key, {}).setdefault(names[code], Counter())
+            by_reason[reasons[reason]] = int(counts[place])
     return found
 
 
-def _folded(
+def fold_deals(
     state: ShuffleState, deals: NDArray[np.uint8], tables: NDArray[np.int32]
 ) -> ShuffleState:
+    """Fold rounds (n, n_places) in time, and the codes of their tables, into one monitor."""
     from niulab.evaluation.detection.tables.kernels import fold_shuffles
 
+    if not len(deals):
+        return state
     counts, pooled = state.counts.copy(), state.pooled.copy()
     last, values = state.last.copy(), state.values.copy()
     is_next = np.r_[state.last_table, tables[:-1]] == tables
     n_rounds, power, peak = fold_shuffles(
-        deals, is_next, _ALPHAS, _PRIORS, _REPEATS, _ORDERS, _WEIGHTS, counts, pooled, last, values,
-        state.n_rounds, state.power, state.peak,
+        np.ascontiguousarray(deals), is_next, _ALPHAS, _PRIORS, _REPEATS, _ORDERS, _WEIGHTS, counts,
+        pooled, last, values, state.n_rounds, state.power, state.peak,
     )  # fmt: skip
     return ShuffleState(
         counts=counts, pooled=pooled, last=last, last_table=int(tables[-1]), values=values,
@@ -197,30 +241,39 @@ def _folded(
     )  # fmt: skip
 
 
-def _deals(plays: Plays, leave_out: str | None) -> tuple[NDArray[np.uint8], Plays]:
-    """Cards by round and place (n_rounds, n_places), in time, and the first row of every round.
+def deals_of(
+    plays: Plays, *, leave_out: str | None = None, among: NDArray[np.bool_] | None = None
+) -> Deals:
+    """Rounds with a card known, in the order of time and then of the codes of rounds.
 
     Places are those of the packets in the order dealt, by seat where it is not recorded; the
-    dealer's five come last.
+    dealer's five come last. leave_out: a player whose hands are not looked at. among: (n,), rows
+    whose rounds are asked for. Only rows under a sheet of one full deck that are a deal, recorded
+    in the order dealt, count.
     """
     rounds = table_rounds(plays)
-    heads = plays.take(rounds.rows[rounds.starts[:-1]])
-    deals = np.full((len(heads), _N_PLACES), NO_CARD, dtype=np.uint8)
+    heads = rounds.rows[rounds.starts[:-1]]
+    cards = np.full((len(heads), _N_PLACES), NO_CARD, dtype=np.uint8)
     counts = judged(plays) & ((plays.flags & int(Flag.NO_ORDER)) == 0) & (plays.rules != NO_CODE)
-    rows, number = rounds.rows[counts[rounds.rows]], rounds.rounds[counts[rounds.rows]]
-    if leave_out in plays.texts.players:
-        is_other = plays.player[rows] != plays.texts.players.index(leave_out)
-    else:
-        is_other = np.ones(len(rows), dtype=np.bool_)
+    if among is not None:
+        counts &= among
+    at = counts[rounds.rows]
+    rows, number = rounds.rows[at], rounds.rounds[at]
     packets = np.where(plays.packet >= 0, plays.packet, plays.seat - 1).astype(np.int64)[rows]
     is_placed = (packets >= 0) & (packets < _MOST_SEATS)
-    for k in range(HAND_SIZE):
-        deals[number, _N_PLACES - HAND_SIZE + k] = plays.dealer_cards[rows, k]
-        at = is_placed & is_other
-        deals[number[at], packets[at] * HAND_SIZE + k] = plays.cards[rows[at], k]
-    order = np.lexsort((heads.round, heads.time))
-    is_dealt = (deals[order] < NO_CARD).any(axis=1)
-    return deals[order][is_dealt], heads.take(order[is_dealt])
+    if leave_out in plays.texts.players:
+        is_placed &= plays.player[rows] != plays.texts.players.index(leave_out)
+    by_hand = cards.reshape(len(heads), _MOST_SEATS + 1, HAND_SIZE)
+    by_hand[number, _MOST_SEATS] = plays.dealer_cards[rows]
+    by_hand[number[is_placed], packets[is_placed]] = plays.cards[rows[is_placed]]
+    is_dealt = np.zeros(len(heads), dtype=np.bool_)
+    is_dealt[number] = (plays.dealer_cards[rows] < NO_CARD).any(axis=1)
+    placed = rows[is_placed]
+    is_dealt[number[is_placed]] |= (plays.cards[placed] < NO_CARD).any(axis=1)
+    order = np.lexsort((plays.round[heads], plays.time[heads]))
+    order = order[is_dealt[order]]
+    heads = heads[order]
+    return Deals(cards[order], plays.table[heads], plays.dealer[heads], plays.shuffler[heads])
 
 
 def held_alarms(plays: Plays, players: Sequence[str], *, alpha: float = 1e-3) -> list[HeldAlarm]:
@@ -234,13 +287,22 @@ def held_alarms(plays: Plays, players: Sequence[str], *, alpha: float = 1e-3) ->
         if player not in plays.texts.players:
             continue
         mine = plays.player == plays.texts.players.index(player)
-        worst: HeldAlarm | None = None
+        found = dict[tuple[Key, str], float]()
         for by in _KEYS:
             codes = getattr(plays, by)
             near = plays.take(np.isin(codes, np.unique(codes[mine & (codes != NO_CODE)])))
-            for name, state in shuffle_monitors(near, by=by, leave_out=player).items():
-                if state.peak >= -log(alpha) and (worst is None or state.peak > worst.log_e):
-                    worst = HeldAlarm(player, by, name, state.peak)
-        if worst is not None:
-            held.append(worst)
+            monitors = shuffle_monitors(near, by=by, leave_out=player)
+            found |= {(by, name): state.peak for name, state in monitors.items()}
+        held += worst_of(player, found, alpha=alpha)
     return held
+
+
+def worst_of(
+    player: str, peaks: Mapping[tuple[Key, str], float], *, alpha: float
+) -> list[HeldAlarm]:
+    """The alarm held back by the monitor of the largest peak; none if it is below the bar.
+
+    peaks: largest log e-values of monitors without the player's hands, by key and name.
+    """
+    (by, name), peak = max(peaks.items(), key=lambda one: one[1], default=(("table", ""), -inf))
+    return [HeldAlarm(player, by, name, peak)] if peak >= -log(alpha) else []

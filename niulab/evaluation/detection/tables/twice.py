@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
+from numpy.typing import NDArray
 
 from niulab.engine.cards import card_text
 from niulab.evaluation.detection.attacks.seats import table_rounds
@@ -112,10 +113,16 @@ def cards_twice(plays: Plays) -> list[DoubledCard]:
     return found
 
 
-def rounds_with_cards(plays: Plays) -> Counter[str]:
-    """Rounds that are not void, with a hand of his recorded, by player; sheets of one deck only."""
-    is_known = (plays.cards < NO_CARD).any(axis=1) & (plays.player != NO_CODE)
-    is_known &= ((plays.flags & int(Flag.VOID)) == 0) & (plays.rules != NO_CODE)
+def rounds_with_cards(plays: Plays, *, among: NDArray[np.bool_] | None = None) -> Counter[str]:
+    """Rounds that are not void, with a hand of his recorded, by player; sheets of one deck only.
+
+    among: (n,), rows that are asked about.
+    """
+    is_known = np.logical_or.reduce([column < NO_CARD for column in plays.cards.T])
+    is_known &= (plays.player != NO_CODE) & (plays.rules != NO_CODE)
+    is_known &= (plays.flags & int(Flag.VOID)) == 0
+    if among is not None:
+        is_known &= among
     names = plays.texts.players
     keys = round_keys(plays)[is_known] * max(len(names), 1) + plays.player[is_known]
     counts = np.bincount(distinct(keys)[0] % max(len(names), 1), minlength=len(names))

@@ -50,6 +50,7 @@ _MONEY = {
     **{f"cover_{box}": ("cover", place) for place, box in enumerate(BOXES[1:3])},
 }
 _WIDTHS = {"stakes": 4, "late": 4, "nets": 4, "residuals": 4, "cover": 2}
+_NO_MONEY = {"stakes": 0, "late": 0, "nets": 0, "residuals": 0, "cover": -1}
 _CARDS_IN = {"cards": 5, "dealer_cards": 5, "pair": 2, "dealer_pair": 2, "shown": 5}
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -89,27 +90,32 @@ def arrow_of(plays: Plays) -> pa.Table:
 
 
 def plays_of(table: pa.Table, rules: Sequence[str] = ()) -> Plays:
-    """Plays of a table that has the columns of ``PLAYS``, text plain or in dictionaries.
+    """Plays of a table of columns of ``PLAYS``, text plain or in dictionaries.
 
-    rules: names whose codes are their places here; names met beyond them follow.
+    Columns that are not there are not recorded. rules: names whose codes are their places here;
+    names met beyond them follow.
     """
+    has = set(table.column_names)
     columns: dict[str, Any] = {}
-    texts: dict[str, tuple[str, ...]] = {}
+    texts: dict[str, tuple[str, ...]] = {"rules": tuple(rules)}
     for name, column in TEXTS.items():
-        first = tuple(rules) if name == "rules" else ()
-        columns[column], texts[Plays.CODES[column]] = _codes(table[name], first)
-    for name in _TIMES:
+        if name in has:
+            first = tuple(rules) if name == "rules" else ()
+            columns[column], texts[Plays.CODES[column]] = _codes(table[name], first)
+    for name in has.intersection(_TIMES):
         numbers = table[name].cast(_TIME).cast(pa.int64())
         columns[name] = _numpy(pc.fill_null(numbers, NO_TIME), np.int64)
-    for name in _NUMBERS:
+    for name in has.intersection(_NUMBERS):
         columns[name] = _numpy(table[name], PLAYS.field(name).type.to_pandas_dtype())
-    for name, width in _WIDTHS.items():
-        columns[name] = np.empty((len(table), width), dtype=np.int64)
     for name, (column, place) in _MONEY.items():
-        columns[column][:, place] = _numpy(table[name], np.int64)
+        if name in has:
+            if column not in columns:
+                columns[column] = np.full((len(table), _WIDTHS[column]), _NO_MONEY[column])
+            columns[column][:, place] = _numpy(table[name], np.int64)
     for name, column in _HANDS.items():
-        columns[column] = _hands(table[name], _CARDS_IN[column])
-    return Plays(texts=Vocabularies(**texts), **columns)
+        if name in has:
+            columns[column] = _hands(table[name], _CARDS_IN[column])
+    return Plays.of(len(table), Vocabularies(**texts), **columns)
 
 
 def _binary(hands: NDArray[np.uint8]) -> pa.Array:

@@ -19,6 +19,7 @@ __all__ = [
     "Store",
     "begin_store",
     "create_store",
+    "locked",
     "open_store",
 ]
 
@@ -71,7 +72,7 @@ class Store:
 
         Raises PlayLogError while another process writes.
         """
-        with _lock(self.path / _LOCK):
+        with locked(self.path / _LOCK, doing=f"writes to the store in '{self.path}'"):
             self.manifest = Manifest.read(self.path / _MANIFEST)
             self.clean()
             yield
@@ -151,16 +152,19 @@ def _take_back(store: Store, made: Sequence[Path]) -> None:
 
 
 @contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    """Hold the lock file; the system lets go of it when its holder ends, however it ends."""
+def locked(path: Path, *, doing: str) -> Iterator[None]:
+    """Hold a lock file; the system lets go of it when its holder ends, however it ends.
+
+    doing: what its holder does, as a part of a sentence. Raises PlayLogError while another process
+    holds it.
+    """
     with path.open("a+") as file:
         try:
             _hold(file)
         except OSError:
             file.seek(0)
             raise PlayLogError(
-                f"process {file.read().strip() or '?'} writes to the store in '{path.parent}': "
-                "wait until it ends"
+                f"process {file.read().strip() or '?'} {doing}: wait until it ends"
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

@@ -17,7 +17,7 @@ from niulab.evaluation.playlog.store.folder import Store
 from niulab.evaluation.playlog.store.manifest import Counts
 from niulab.evaluation.playlog.store.merging import PLAYERS, ROUNDS
 
-__all__ = ["Gap", "StoreStats", "store_stats"]
+__all__ = ["Gap", "StoreStats", "iso_text", "missing_rounds", "store_stats"]
 
 _MOST_GAPS = 1_000
 _RECORDED = {
@@ -110,8 +110,8 @@ def store_stats(store: Store, *, memory: str = DEFAULT_MEMORY) -> StoreStats:
         n_players=players["n"],
         n_tables=of_rounds["n_tables"],
         n_dealers=of_rounds["n_dealers"],
-        first_time=_iso(row["first_time"]),
-        last_time=_iso(row["last_time"]),
+        first_time=iso_text(row["first_time"]),
+        last_time=iso_text(row["last_time"]),
         stake_cents={box: row[f"stake_{box}"] for box in BOXES},
         net_cents={box: row[f"net_{box}"] for box in BOXES},
         residual_cents={box: row[f"residual_{box}"] for box in BOXES},
@@ -130,7 +130,15 @@ def store_stats(store: Store, *, memory: str = DEFAULT_MEMORY) -> StoreStats:
     )
 
 
-def _iso(micros: int | None) -> str | None:
+def missing_rounds(store: Store, *, memory: str = DEFAULT_MEMORY) -> tuple[list[Gap], int]:
+    """Gaps in the numbers of round ids, the first 1,000, and how many rounds are missing in all."""
+    with TemporaryDirectory(prefix="niulab-") as spill, database(Path(spill), memory=memory) as db:
+        db.execute(f"CREATE VIEW rounds AS SELECT * FROM {parquet(store.files('rounds'), ROUNDS)}")
+        return _gaps(db)
+
+
+def iso_text(micros: int | None) -> str | None:
+    """A time in microseconds as ISO-8601 in UTC; None for none."""
     if micros is None:
         return None
     return f"{np.datetime_as_string(np.datetime64(micros, 'us'), unit='s')}Z"
@@ -175,11 +183,10 @@ def _one(db: duckdb.DuckDBPyConnection, query: str) -> dict[str, Any]:
 
 def _gaps(db: duckdb.DuckDBPyConnection) -> tuple[list[Gap], int]:
     """Gaps in the numbers at the ends of round ids, by table or over all: where fewer lack."""
-    pattern = r"'^(.*?)(\d{1,18})$'"
     db.execute(
-        f'CREATE TEMP TABLE ids AS SELECT coalesce("table", \'\') AS "table", '
-        f"regexp_extract(round_id, {pattern}, 1) AS prefix, "
-        f"try_cast(regexp_extract(round_id, {pattern}, 2) AS BIGINT) AS number FROM rounds"
+        'CREATE TEMP TABLE ids AS SELECT place AS "table", id.prefix AS prefix, '
+        "try_cast(id.number AS BIGINT) AS number FROM (SELECT coalesce(\"table\", '') AS place, "
+        r"regexp_extract(round_id, '^(.*?)(\d{1,18})$', ['prefix', 'number']) AS id FROM rounds)"
     )
     best: tuple[list[Gap], int] | None = None
     for table in ('"table"', "''"):
