@@ -42,6 +42,7 @@ __all__ = ["looks_sorted", "read_plays", "sheets_of"]
 
 _MOST_SEAT = 126
 _FEWEST_SORTED = 20  # hands in a row that chance sorts once in 120 each
+_HEAD = 200  # hands that are looked at before all others
 _NOT_VOID = {"", "0", "false", "no"}
 _MISSING = np.int64(np.iinfo(np.int64).min)
 _TIMES = ("time", "bet_time", "close_time")
@@ -311,6 +312,9 @@ def looks_sorted(hands: NDArray[np.uint8]) -> bool | None:
 
     None where chance might have sorted them: fewer than 20 distinct hands.
     """
+    head = hands[:_HEAD][(hands[:_HEAD] < NO_CARD).all(axis=1)].astype(np.int16)
+    if len(head) >= _FEWEST_SORTED and not _all_sorted(head) and not _all_sorted(head // 4):
+        return False
     known = hands[(hands < NO_CARD).all(axis=1)].astype(np.int16)
     if len(known) < _FEWEST_SORTED:
         return None
@@ -335,6 +339,9 @@ def _compact(plays: Plays) -> Plays:
             continue
         used = np.zeros(len(known) + 1, dtype=np.bool_)
         used[codes] = True
+        if used[:-1].all():
+            columns[column], texts[kind] = codes, known
+            continue
         new = np.append(np.cumsum(used[:-1]) - 1, NO_CODE).astype(np.int32)
         columns[column] = new[codes]
         texts[kind] = tuple(

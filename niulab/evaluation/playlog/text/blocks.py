@@ -71,6 +71,7 @@ class Source:
             if is_skipping:
                 _, found, piece = piece.partition(b"\n")  # noqa: PLW2901 - the rest is the piece
                 is_skipping = not found
+            n_before, size_before = n_ends, size
             parts.append(piece)
             n_ends += piece.count(b"\n")
             size += len(piece)
@@ -82,11 +83,12 @@ class Source:
                 line += 1
                 parts, size, is_skipping = [], 0, True
                 continue
-            ends = np.flatnonzero(np.frombuffer(held, dtype=np.uint8) == ord("\n")) + 1
+            ends = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == ord("\n")) + 1
             start = done = 0
             while n_ends - done >= rows or (size - start >= _MOST_BLOCK and n_ends > done):
                 n = min(rows, n_ends - done)
-                stop = int(ends[done + n - 1])
+                place = done + n - 1 - n_before  # of its end among those of the last piece
+                stop = size_before + int(ends[place]) if place >= 0 else held.rfind(b"\n") + 1
                 yield Block(held[start:stop], line, n)
                 line, start, done = line + n, stop, done + n
             parts, size, n_ends = [held[start:]], size - start, n_ends - done
