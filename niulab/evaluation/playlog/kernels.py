@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["clockwise_places", "pair_splits", "sorted_hands"]
+__all__ = ["clockwise_places", "order_by_code", "pair_splits", "sorted_hands"]
 
 
 @njit(cache=True, nogil=True)
@@ -86,3 +86,18 @@ def pair_splits(hands, pairs, no_card, split_of, splits):
             splits[i] = -2
         else:
             splits[i] = split_of[first, second]
+
+
+@njit(cache=True, nogil=True)
+def order_by_code(codes, n_codes):
+    """Places of rows sorted by code, 0 .. n_codes - 1, equal ones in their order; int64 (n,)."""
+    starts = np.zeros(n_codes + 1, np.int64)
+    for code in codes:
+        starts[code + 1] += 1
+    for code in range(n_codes):
+        starts[code + 1] += starts[code]
+    order = np.empty(len(codes), np.int64)
+    for i in range(len(codes)):
+        order[starts[codes[i]]] = i
+        starts[codes[i]] += 1
+    return order

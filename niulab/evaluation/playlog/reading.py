@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from niulab.evaluation.playlog.chunk import ReadOptions
+from niulab.evaluation.playlog.chunk import ReadOptions, Start
 from niulab.evaluation.playlog.flat import CORE
 from niulab.evaluation.playlog.text.blocks import Source, line_text
 from niulab.evaluation.playlog.text.careful import Careful, is_blank, no_columns
@@ -19,16 +19,20 @@ from niulab.evaluation.playlog.text.clean import read_clean
 from niulab.evaluation.playlog.text.layout import Layout, json_row, layout_of, verify_core
 from niulab.evaluation.playlog.text.rows import Rows, shown
 
-__all__ = ["Rows", "read_rows"]
+__all__ = ["Rows", "first_layout", "read_rows"]
 
 
-def read_rows(path: Path, options: ReadOptions, *, careful: bool = False) -> Iterator[Rows]:
+def read_rows(
+    path: Path, options: ReadOptions, *, careful: bool = False, start: Start | None = None
+) -> Iterator[Rows]:
     """Rows of a flat log, at most ``options.rows`` at a time; ``careful`` reads all line by line.
+
+    start: where to begin, if not with the file.
 
     Raises PlayLogError for a file that cannot be opened or whose header misses core columns.
     """
-    source = Source(path, options.encoding)
-    layout: Layout | None = None
+    source = Source(path, options.encoding, start.span if start else None)
+    layout = start.layout if start else None
     for block in source.blocks(options.rows):
         rows = Rows({}, np.zeros(0, np.int64), block, block.n_lines)
         skipped = 0
@@ -42,9 +46,20 @@ def read_rows(path: Path, options: ReadOptions, *, careful: bool = False) -> Ite
             continue
         if careful or not read_clean(rows, layout, skipped, options, path.name):
             layout = Careful(rows, layout, path.name).read(skipped)
+        rows.layout = layout
         yield _settled(rows, source)
     if layout is None:
         verify_core((), (), path.name)
+
+
+def first_layout(path: Path, options: ReadOptions) -> Layout | None:
+    """The layout a file begins with; None for a file of blank lines. Raises as ``read_rows``."""
+    for block in Source(path, options.encoding).blocks(options.rows):
+        rows = Rows({}, np.zeros(0, np.int64), block, block.n_lines)
+        layout, _ = _first_layout(rows, options, path.name)
+        if layout is not None:
+            return layout
+    return None
 
 
 def _settled(rows: Rows, source: Source) -> Rows:

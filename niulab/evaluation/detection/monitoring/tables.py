@@ -29,7 +29,7 @@ from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.playlog.plays import Flag, Plays
 from niulab.evaluation.playlog.store.folder import Store
 from niulab.evaluation.playlog.store.loading import scan_rounds
-from niulab.evaluation.playlog.store.staging import bucket_of
+from niulab.evaluation.playlog.store.pieces.writing import bucket_of
 from niulab.evaluation.playlog.vocabulary import Lexicon
 
 __all__ = ["KEYS", "TableStates", "fold_tables", "held_back"]

@@ -23,7 +23,7 @@ from niulab.evaluation.playlog.store.database import (
 )
 from niulab.evaluation.playlog.store.folder import Store
 from niulab.evaluation.playlog.store.manifest import StoredFile
-from niulab.evaluation.playlog.store.staging import bucket_of
+from niulab.evaluation.playlog.store.pieces.writing import bucket_of
 
 __all__ = ["BucketPlays", "bucket_plays", "player_plays", "scan_buckets", "scan_rounds"]
 

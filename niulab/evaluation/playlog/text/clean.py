@@ -81,7 +81,7 @@ def read_clean(rows: Rows, layout: Layout, skipped: int, options: ReadOptions, o
     odd[np.array(careful.lines, dtype=np.int64) - block.first_line] = False
     kept = own[~odd]
     columns = lines.columns(kept) if len(kept) else no_columns(layout.names or CORE)
-    if layout.separator is not None and _holds_header(columns["seat"]):
+    if layout.separator is not None and lines.may_hold_header(skipped):
         return False
     rows.quarantined += trial.quarantined
     rows.warnings = trial.warnings
@@ -100,14 +100,6 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _holds_header(seat: Any) -> bool:
-    """Whether a header stands among rows that were read in another way than line by line."""
-    if isinstance(seat, Plain) or not len(seat):
-        return False
-    texts = seat.dictionary if pa.types.is_dictionary(seat.type) else seat
-    return any(text.strip().casefold() in CORE for text in texts.to_pylist())
 
 
 @dataclass(frozen=True)
@@ -221,6 +213,16 @@ class _Lines:
         odd = np.zeros(len(places), dtype=np.bool_)
         self._read(self.values, *self.extra, odd, separator=ord(_BETWEEN))
         return not odd.any()
+
+    def may_hold_header(self, skipped: int) -> bool:
+        """Whether a header may stand among the lines that were read: each of its names stands in a
+        column of texts, or in one that the header made odd.
+        """
+        kinds, odd = self.values.kinds, self.values.odd
+        if np.count_nonzero((kinds == TEXT) | (kinds == SKIP) | odd) < len(CORE):
+            return False
+        start = int(self.starts[skipped]) if skipped < len(self.starts) else len(self.data)
+        return CORE[0].encode() in self.data[start:].tobytes().lower()
 
     def columns(self, kept: NDArray[np.int64]) -> dict[str, Any]:
         """Columns of the rows that were kept."""

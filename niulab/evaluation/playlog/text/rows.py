@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from niulab.evaluation.playlog.chunk import Quarantined
 from niulab.evaluation.playlog.text.blocks import Block, line_text
+from niulab.evaluation.playlog.text.layout import Layout
 
 __all__ = ["Plain", "Rows", "shown"]
 
@@ -31,7 +32,7 @@ class Rows:
     """Rows of consecutive lines.
 
     columns: by name, ``Plain`` or Arrow arrays of strings or dictionaries of strings, all of one
-    length; lines: int64 (n,). Counts and warnings as in ``Chunk``.
+    length; lines: int64 (n,). layout: after these lines. Counts and warnings as in ``Chunk``.
     """
 
     columns: dict[str, Any]
@@ -42,6 +43,7 @@ class Rows:
     n_headers: int = 0
     quarantined: list[Quarantined] = field(default_factory=list)
     warnings: dict[str, int] = field(default_factory=dict)
+    layout: Layout | None = None
 
     def texts_of(self, lines: NDArray[np.int64]) -> list[str]:
         """Some lines as they stand in the source, without their ends, cut if they are long."""
