@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["clockwise_places", "order_by_code", "pair_splits", "sorted_hands"]
+__all__ = ["clockwise_places", "number_values", "order_by_code", "pair_splits", "sorted_hands"]
 
 
 @njit(cache=True, nogil=True)
@@ -101,3 +101,27 @@ def order_by_code(codes, n_codes):
         order[starts[codes[i]]] = i
         starts[codes[i]] += 1
     return order
+
+
+@njit(cache=True, nogil=True)
+def number_values(values, table, known, places):
+    """Distinct values in the order first met into ``known``, and the place there of each; returns
+    how many there are. ``table``: zeros, a power of two of them above the number of values.
+    """
+    mask = np.uint64(len(table) - 1)
+    n = 0
+    for i in range(len(values)):
+        value = values[i]
+        if i and value == values[i - 1]:
+            places[i] = places[i - 1]
+            continue
+        key = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
+        slot = (key ^ (key >> np.uint64(32))) & mask
+        while table[slot] and known[table[slot] - 1] != value:
+            slot = (slot + np.uint64(1)) & mask
+        if not table[slot]:
+            known[n] = value
+            n += 1
+            table[slot] = n
+        places[i] = table[slot] - 1
+    return n

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from niulab.engine.cards import HAND_SIZE
 from niulab.engine.rules import RuleSet
-from niulab.evaluation.playlog.kernels import clockwise_places
+from niulab.evaluation.playlog.kernels import clockwise_places, number_values
 from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, NO_TIME, Flag, Plays
 
 __all__ = ["Repeats", "clock_steps_back", "distinct", "find_repeats", "flag_rounds", "round_keys"]
@@ -76,10 +76,10 @@ def _are_all_new(plays: Plays) -> bool:
 
 def distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Distinct values in the order first met, and the place of each; by hashing, not sorting."""
-    import pyarrow as pa
-
-    coded = pa.array(np.ascontiguousarray(values, dtype=np.int64)).dictionary_encode()
-    return np.asarray(coded.dictionary), np.asarray(coded.indices, dtype=np.int64)
+    known, places = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
+    table = np.zeros(1 << (2 * len(values) + 2).bit_length(), dtype=np.int32)
+    n = number_values(np.ascontiguousarray(values, dtype=np.int64), table, known, places)
+    return known[:n], places
 
 
 def round_keys(plays: Plays) -> NDArray[np.int64]:

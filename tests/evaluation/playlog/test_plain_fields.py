@@ -16,6 +16,7 @@ from niulab.evaluation.playlog.checking import read_plays
 from niulab.evaluation.playlog.chunk import ReadOptions
 from niulab.evaluation.playlog.flat import CORE, flat_lines
 from niulab.evaluation.playlog.kernels import order_by_code, pair_splits, sorted_hands
+from niulab.evaluation.playlog.rounds import distinct
 from niulab.evaluation.playlog.text import clean
 from niulab.evaluation.playlog.text.kernels import EMPTY, _time
 
@@ -143,6 +144,13 @@ def test_cards_are_those_of_the_engine():
 def test_rows_sorted_by_code_keep_their_order():
     codes = np.array([3, 0, 3, 1, 0, 3], dtype=np.int32)
     assert order_by_code(codes, 5).tolist() == np.argsort(codes, kind="stable").tolist()
+
+
+@given(values=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 5)))
+def test_distinct_values_come_in_the_order_first_met(values):
+    known, places = distinct(np.array(values, dtype=np.int64))
+    assert known.tolist() == list(dict.fromkeys(values))
+    assert known[places].tolist() == values
 
 
 def test_pairs_are_found_in_hands():

@@ -79,7 +79,7 @@ def import_log(
         store: Where to; nobody else may write to it meanwhile.
         options: How to read the logs.
         memory: What DuckDB may use, as ``2GB``; the rows in hand are chosen to match.
-        workers: Processes that read sources at the same time.
+        workers: Processes that read at the same time: sources, and spans of large ones.
         read: The reader, for logs of another form.
         progress: Called with a word, how many steps are done and how many there are.
 
