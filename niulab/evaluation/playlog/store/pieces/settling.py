@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from niulab.evaluation.playlog.kernels import order_by_code
 from niulab.evaluation.playlog.plays import NO_CODE, NO_TIME, Flag
-from niulab.evaluation.playlog.store.columns import PLAYS, times_of
+from niulab.evaluation.playlog.store.columns import PLAYS, TIMES, times_of
 from niulab.evaluation.playlog.store.database import ROWS_OF_GROUP, rows_of
 from niulab.evaluation.playlog.store.folder import Store
 from niulab.evaluation.playlog.store.manifest import StoredFile, sync_folder
@@ -27,7 +27,9 @@ from niulab.evaluation.playlog.store.pieces.writing import UNKNOWN_MONTH, Piece,
 
 __all__ = ["LastTimes", "Settled", "month_text", "settle", "stored_file"]
 
-_CODED = [name for name in PLAYS.names if name not in {"cards", "dealer_cards", "cards_shown"}]
+_PLAIN = {"cards", "dealer_cards", "cards_shown", *TIMES}
+_CODED = [name for name in PLAYS.names if name not in _PLAIN]
+_ENCODINGS = dict.fromkeys(TIMES, "DELTA_BINARY_PACKED")
 
 
 @dataclass(eq=False)
@@ -308,6 +310,7 @@ class _File:
                 table.schema,
                 compression="zstd",
                 use_dictionary=_CODED,
+                column_encoding=_ENCODINGS,
                 write_statistics=["player", "time"],
                 store_schema=False,
             )
