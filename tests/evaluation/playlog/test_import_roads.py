@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from niulab.evaluation.playlog.flat import flat_lines
 from niulab.evaluation.playlog.store import importing, staging
 from niulab.evaluation.playlog.store.folder import create_store
 from niulab.evaluation.playlog.store.importing import import_log
+from niulab.evaluation.playlog.store.loading import player_plays, scan_buckets, scan_rounds
 from niulab.evaluation.playlog.store.pieces import settling
 from niulab.evaluation.playlog.store.pieces.fingerprints import fingerprint
 from niulab.evaluation.playlog.text.blocks import Span
@@ -241,3 +244,25 @@ def test_rows_of_one_time_are_in_one_order(tmp_path):
     one, two = (imported(tmp_path / log.stem, [log]) for log in logs)
     assert one[1] == two[1]
     assert one[0] == two[0]
+
+
+def test_files_of_an_older_program_are_read_beside_new_ones(tmp_path):
+    """They named the zone of times as the database did, and held texts without dictionaries."""
+    logs = [
+        write_log(tmp_path / "a.csv", LINES[:200]),
+        write_log(tmp_path / "b.csv", [LINES[0], *LINES[200:]]),
+    ]
+    store = create_store(tmp_path / "store", buckets=4)
+    import_log([logs[0]], store, options=OPTIONS)
+    for path in store.files("plays"):
+        table = pq.read_table(path, partitioning=None)
+        for name in ("time", "bet_time", "close_time"):
+            place = table.column_names.index(name)
+            old = table[name].cast(pa.timestamp("us", tz="Etc/UTC"))
+            table = table.set_column(place, name, old)
+        pq.write_table(table, path, compression="zstd")
+    import_log([logs[1]], store, options=OPTIONS)
+    found = [line for part in scan_buckets(store) for line in flat_lines(part.plays, header=False)]
+    assert sorted(found) == sorted(LINES[1:])
+    assert len(player_plays(store, "Guest 4")) == sum("Guest 4" in line for line in LINES)
+    assert sum(len(plays) for plays in scan_rounds(store)) == 360

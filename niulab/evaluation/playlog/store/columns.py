@@ -27,6 +27,7 @@ __all__ = [
     "binary_hands",
     "plays_of",
     "times_of",
+    "utc_times",
 ]
 
 TEXTS = {
@@ -134,6 +135,16 @@ def times_of(micros: NDArray[np.int64]) -> pa.Array:
     is_missing = micros == NO_TIME
     mask = is_missing if is_missing.any() else None
     return pa.array(np.ascontiguousarray(micros), mask=mask).view(_TIME)
+
+
+def utc_times(table: pa.Table) -> pa.Table:
+    """The table with times whose zone is named UTC: stores of other programs name it otherwise, and
+    only tables of one type go together.
+    """
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type != _TIME:
+            table = table.set_column(place, field.name, table[field.name].cast(_TIME))
+    return table
 
 
 def binary_hands(hands: NDArray[np.uint8]) -> pa.Array:
