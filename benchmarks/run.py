@@ -32,6 +32,7 @@ from ours import (
     measure_simulate,
 )
 from peers import PEERS
+from playlog import measure_playlog
 from results import Peer, Run, write
 from training import measure_training
 
@@ -58,6 +59,7 @@ def main() -> None:
     measure_simulate(meter, millions=60 if options.quick else 400)
     questions = measure_betting(meter)
     measure_detection(meter)
+    measure_playlog(meter)
     training = measure_training(meter, is_short=options.quick)
     skipped = {}
     if reason := _why_no_study(options, meter, core, all_cores):

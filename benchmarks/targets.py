@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import betting
 import detection
 import ours
+import playlog
 import training
 from measure import Figure
 
@@ -57,5 +58,6 @@ TARGETS = (
     Target("ruin curve, 1,000 bankrolls, 10,000 rounds", betting.RUIN, 10, "s"),
     Target("detection: component updates of the fold", detection.KERNEL, 5e8, "updates"),
     Target("detection: full portfolio, one core", detection.FOLD, 1e6, "player-rounds"),
+    Target("play log: rows of plain CSV into a store, one core", playlog.IMPORT, 1.6e5, "plays"),
     Target("league of all systems, two cores, by the wall", betting.STUDY, 180, "s"),
 )

@@ -104,7 +104,7 @@ def import_files(
         int | None, typer.Option(help="Parts of the players in a new store, 32 to 128.")
     ] = None,
     memory: MemoryOption = "2GB",
-    workers: Annotated[int, typer.Option(help="Files read at a time.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Processes, that share large files.", min=1)] = 1,
     json: JsonFlag = False,
 ) -> None:
     """Bring flat logs into a store: all of them, or none.

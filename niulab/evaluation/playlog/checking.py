@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet, load_rules, shipped_names
 from niulab.errors import PlayLogError
-from niulab.evaluation.playlog.chunk import Chunk, Quarantined, ReadOptions
+from niulab.evaluation.playlog.chunk import Chunk, Quarantined, ReadOptions, Start
 from niulab.evaluation.playlog.flat import CODES, HANDS
 from niulab.evaluation.playlog.plays import (
     BOXES,
@@ -42,23 +42,29 @@ __all__ = ["looks_sorted", "read_plays", "sheets_of"]
 
 _MOST_SEAT = 126
 _FEWEST_SORTED = 20  # hands in a row that chance sorts once in 120 each
+_HEAD = 200  # hands that are looked at before all others
 _NOT_VOID = {"", "0", "false", "no"}
 _MISSING = np.int64(np.iinfo(np.int64).min)
 _TIMES = ("time", "bet_time", "close_time")
 
 
 def read_plays(
-    path: Path | str, *, options: ReadOptions | None = None, careful: bool = False
+    path: Path | str,
+    *,
+    options: ReadOptions | None = None,
+    careful: bool = False,
+    start: Start | None = None,
 ) -> Iterator[Chunk]:
     """Plays of a flat log, chunk by chunk, with every line accounted for (see ``Chunk``).
 
-    ``careful`` reads line by line even where the file is clean, with the same rows. Raises
+    ``careful`` reads line by line even where the file is clean, with the same rows. ``start``: a
+    span to read; chunks are those of the whole file if it begins where one of them does. Raises
     PlayLogError for a file that cannot be opened, is no play log, or options that cannot be.
     """
     options = options or ReadOptions()
     _verify_options(options)
-    checker = _Checker(options)
-    pieces = read_rows(Path(path), options, careful=careful)
+    checker = _Checker(options, is_sorted=start is not None and start.is_sorted)
+    pieces = read_rows(Path(path), options, careful=careful, start=start)
     with ThreadPoolExecutor(1) as reader:  # reads on while this chunk is checked
         coming = reader.submit(next, pieces, None)
         while (rows := coming.result()) is not None:
@@ -147,10 +153,11 @@ class _Columns:
 class _Checker:
     """Turns rows into chunks; remembers whether hands were sorted for the last, short chunk."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: ReadOptions, *, is_sorted: bool = False) -> None:
         self.options = options
         self.zone = _zone(options.zone)
-        self.is_sorted = False
+        self.is_sorted = is_sorted
+        self.order: bool | None = None  # of the chunk at hand
 
     def chunk(self, rows: Rows) -> Chunk:
         """One chunk: read, quarantine, drop repeats, replay, flag."""
@@ -195,6 +202,8 @@ class _Checker:
             quarantined=sorted(quarantined, key=lambda one: one.line),
             warnings=rows.warnings,
             next_line=rows.block.first_line + rows.block.n_lines,
+            layout=rows.layout,
+            order=self.order,
         )
 
     def _plays(self, columns: _Columns) -> tuple[Plays, NDArray[np.bool_], list[RuleSet | None]]:
@@ -280,12 +289,14 @@ class _Checker:
     def _hides_order(self, arrays: dict[str, Any]) -> bool:
         """Whether the cards do not stand in the order dealt: declared, or hands are all sorted."""
         if self.options.in_deal_order is not None:
-            return not self.options.in_deal_order
+            self.order = not self.options.in_deal_order
+            return self.order
+        self.order = None
         for column in ("cards", "dealer_cards"):
             is_sorted = looks_sorted(arrays[column])
             if is_sorted is None:
                 continue
-            self.is_sorted = is_sorted
+            self.order = self.is_sorted = is_sorted
             if is_sorted:
                 return True
         return self.is_sorted
@@ -311,6 +322,9 @@ def looks_sorted(hands: NDArray[np.uint8]) -> bool | None:
 
     None where chance might have sorted them: fewer than 20 distinct hands.
     """
+    head = hands[:_HEAD][(hands[:_HEAD] < NO_CARD).all(axis=1)].astype(np.int16)
+    if len(head) >= _FEWEST_SORTED and not _all_sorted(head) and not _all_sorted(head // 4):
+        return False
     known = hands[(hands < NO_CARD).all(axis=1)].astype(np.int16)
     if len(known) < _FEWEST_SORTED:
         return None
@@ -335,6 +349,9 @@ def _compact(plays: Plays) -> Plays:
             continue
         used = np.zeros(len(known) + 1, dtype=np.bool_)
         used[codes] = True
+        if used[:-1].all():
+            columns[column], texts[kind] = codes, known
+            continue
         new = np.append(np.cumsum(used[:-1]) - 1, NO_CODE).astype(np.int32)
         columns[column] = new[codes]
         texts[kind] = tuple(

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet
 from niulab.evaluation.playlog.plays import Plays
+from niulab.evaluation.playlog.text.blocks import Span
+from niulab.evaluation.playlog.text.layout import Layout
 
-__all__ = ["CardIds", "Chunk", "Quarantined", "ReadOptions"]
+__all__ = ["CardIds", "Chunk", "Quarantined", "ReadOptions", "Start"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,17 @@ class ReadOptions:
 
 
 @dataclass(frozen=True)
+class Start:
+    """Where to begin within a file, and what is known there: the layout, and whether hands before
+    it were sorted.
+    """
+
+    span: Span
+    layout: Layout | None = None
+    is_sorted: bool = False
+
+
+@dataclass(frozen=True)
 class Quarantined:
     """A row that was not kept: its line in the source (1 is the first), why, and its text.
 
@@ -74,7 +87,8 @@ class Chunk:
     (``rounds.find_repeats``), as are cards that lie twice in rounds spread over chunks
     (``rounds.flag_rounds``). n_headers: header lines repeated inside the file. warnings: sentences
     on what was found, without figures, and how often, so that chunks add up. next_line:
-    the line after the chunk's last.
+    the line after the chunk's last. layout: of the lines that follow. order: whether the chunk's
+    own hands are sorted; None where they cannot tell, and those before it are believed.
     """
 
     plays: Plays
@@ -86,3 +100,5 @@ class Chunk:
     quarantined: list[Quarantined]
     warnings: dict[str, int]
     next_line: int
+    layout: Layout | None = None
+    order: bool | None = None

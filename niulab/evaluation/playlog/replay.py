@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import floor
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from niulab.engine.ranking import ranker
 from niulab.engine.rules import PLAIN_RANKS, RuleSet
 from niulab.engine.settlement import Outcome, settle_box, tie_outcome, unit_result
 from niulab.errors import WagerError
+from niulab.evaluation.playlog.kernels import pair_splits, sorted_hands
 from niulab.evaluation.playlog.plays import BOXES, NO_CARD, NO_CODE, Flag, Plays, boxes_of
 from niulab.evaluation.playlog.rounds import distinct
 
@@ -28,8 +30,8 @@ _SPLIT_OF = np.full((6, 6), -1, dtype=np.int8)
 for _place, _pair in enumerate(SPLITS):
     _SPLIT_OF[_pair] = _SPLIT_OF[_pair[::-1]] = _place
 
-_KEPT: dict[tuple[str, str], dict[tuple[int | None, ...], int]] = {}
 _MOST_KEPT = 1 << 17
+_ONE_CARD, _FOREIGN = -2, -3  # of ``pair_splits``
 
 _NOT_REPLAYED = Flag.VOID | Flag.CARD_TWICE | Flag.UNKNOWN_RULES
 
@@ -55,7 +57,8 @@ def replayed(
     hands = _paid_on(plays)
     counts = (flags & int(_NOT_REPLAYED)) == 0
     counts &= (hands < NO_CARD).all(axis=1) & (plays.dealer_cards < NO_CARD).all(axis=1)
-    for code in np.unique(plays.rules[counts]).tolist():
+    used = np.bincount(plays.rules[counts] - NO_CODE)
+    for code in (np.flatnonzero(used) + NO_CODE).tolist():
         rules = None if code == NO_CODE else sheets[code]
         if rules is None:
             continue
@@ -75,19 +78,19 @@ def rules_give(plays: Plays, rules: RuleSet) -> tuple[NDArray[np.int64], NDArray
     A box the sheet does not have gives nothing.
     """
     tables = ranker(rules)
-    own = np.sort(_paid_on(plays), axis=1)
-    other = np.sort(plays.dealer_cards, axis=1)
+    own = sorted_hands(_paid_on(plays))
+    other = sorted_hands(plays.dealer_cards)
     flags = np.zeros(len(plays), dtype=np.uint16)
 
     best = tables.best_ranks(own)
-    set_ranks, is_foreign = _ranks_as_set(own, plays.pair, rules)
+    set_ranks, is_foreign = _ranks_as_set(own, plays.pair, best, rules)
     flags[set_ranks < best] |= np.uint16(Flag.MIS_SET)
     flags[is_foreign] |= np.uint16(Flag.FOREIGN_PAIR)
     dealer_ranks = tables.best_ranks(other)
-    dealer_set, dealer_foreign = _ranks_as_set(other, plays.dealer_pair, rules)
+    dealer_set, dealer_foreign = _ranks_as_set(other, plays.dealer_pair, dealer_ranks, rules)
     flags[(dealer_set < dealer_ranks) | dealer_foreign] |= np.uint16(Flag.DEALER_MIS_SET)
 
-    ranks = set_ranks.astype(np.uint8) if rules.arrangement == "as_set" else best
+    ranks = set_ranks if rules.arrangement == "as_set" else best
     outcomes = _outcomes(rules, own, ranks, other, dealer_ranks)
     events = tables.events(own)
     chips = plays.stakes + plays.late
@@ -146,28 +149,28 @@ def would_be_nets(
 
 def _paid_on(plays: Plays) -> NDArray[np.uint8]:
     """The cards shown where all are recorded, else the cards dealt."""
+    if (plays.shown[:, 0] == NO_CARD).all():
+        return plays.cards
     has_shown = (plays.shown < NO_CARD).all(axis=1, keepdims=True)
     return np.where(has_shown, plays.shown, plays.cards)
 
 
 def _ranks_as_set(
-    hands: NDArray[np.uint8], pairs: NDArray[np.uint8], rules: RuleSet
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    hands: NDArray[np.uint8], pairs: NDArray[np.uint8], best: NDArray[np.uint8], rules: RuleSet
+) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
     """Ranks of ascending hands with these pairs in front (the best where none is recorded), and
     whether a pair holds a card that is not in the hand.
     """
-    tables = ranker(rules)
-    splits = tables.split_ranks(hands).astype(np.int64)
-    ranks = splits.max(axis=1)
-    size: NDArray[np.int64] = (pairs < NO_CARD).sum(axis=1)
-    first = _place_in(hands, pairs[:, 0], np.full(len(hands), -1))
-    second = _place_in(hands, pairs[:, 1], first)
-    foreign = ((size >= 1) & (first < 0)) | ((size == 2) & (second < 0))
-
-    two = np.flatnonzero((size == 2) & ~foreign)
-    ranks[two] = splits[two, _SPLIT_OF[first[two], second[two]]]
+    split = np.empty(len(hands), dtype=np.int8)
+    pair_splits(hands, pairs, NO_CARD, _SPLIT_OF, split)
+    ranks = best.copy()
+    two = np.flatnonzero(split >= 0)
+    if not len(two) and not (split == _ONE_CARD).any():
+        return ranks, split == _FOREIGN
+    splits = ranker(rules).split_ranks(hands)
+    ranks[two] = splits[two, split[two]]
     # One card in front is a hand set as high card: what its five cards are, or nothing.
-    one = np.flatnonzero((size == 1) & ~foreign)
+    one = np.flatnonzero(split == _ONE_CARD)
     least = splits[one].min(axis=1)
     of_five = [
         index
@@ -175,17 +178,7 @@ def _ranks_as_set(
         if not special.is_front
     ]
     ranks[one] = np.where(np.isin(least, of_five), least, 0)
-    return ranks, foreign
-
-
-def _place_in(
-    hands: NDArray[np.uint8], cards: NDArray[np.uint8], taken: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Place of a card in each hand but for one place, -1 if it is not there."""
-    is_there = hands == cards[:, None]
-    rows = np.flatnonzero(taken >= 0)
-    is_there[rows, taken[rows]] = False
-    return np.where(is_there.any(axis=1), is_there.argmax(axis=1), -1)
+    return ranks, split == _FOREIGN
 
 
 def _outcomes(
@@ -223,25 +216,78 @@ def _box_nets(
         own, outcomes = np.zeros_like(own), np.zeros_like(outcomes)
     cells = ((outcomes * n + own) * n + dealer_ranks) * (1 << len(rules.events)) + events
     span = len(Outcome) * n * n << len(rules.events)
-    stakes, stake_of = distinct(chips)
-    sights, sight_of = distinct(cover)
-    known, place = distinct((stake_of * len(sights) + sight_of) * span + cells)
-    nets = np.empty(len(known), dtype=np.int64)
-    kept = _KEPT.setdefault((rules.rules_hash, box), {})
-    if len(kept) > _MOST_KEPT:
-        kept.clear()
-    for i, key in enumerate(known.tolist()):
-        amount, cell = divmod(key, span)
-        stake, sight = int(stakes[amount // len(sights)]), int(sights[amount % len(sights)])
+    kept = _KEPT.setdefault((rules.rules_hash, box), _Kept())
+    if kept.is_full:
+        kept = _KEPT[rules.rules_hash, box] = _Kept()
+    amounts = kept.amounts(chips, cover)
+    known, place = distinct(amounts * span + cells)
+    nets, is_new = kept.find(known)
+    for i in np.flatnonzero(is_new).tolist():
+        amount, cell = divmod(int(known[i]), span)
+        stake, sight = kept.amount(amount)
         rest, mask = divmod(cell, 1 << len(rules.events))
         rest, dealer = divmod(rest, n)
         outcome, player = divmod(rest, n)
         in_sight = None if sight < 0 else stake + sight
-        case = stake, in_sight, outcome, player, dealer, mask
-        if case not in kept:
-            kept[case] = _net(rules, box, *case)
-        nets[i] = kept[case]
+        nets[i] = _net(rules, box, stake, in_sight, outcome, player, dealer, mask)
+    kept.keep(known[is_new], nets[is_new])
     return nets[place]
+
+
+class _Kept:
+    """Nets of one box that were settled before, by amount and cell; two threads may ask at once."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._places: dict[tuple[int, int], int] = {}
+        self._amounts: list[tuple[int, int]] = []
+        self._nets = np.zeros((2, 0), dtype=np.int64)  # ascending keys, and the net of each
+
+    @property
+    def is_full(self) -> bool:
+        return max(len(self._amounts), self._nets.shape[1]) > _MOST_KEPT
+
+    def amounts(self, chips: NDArray[np.int64], cover: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A number for each row's chips and cover."""
+        stakes, stake_of = distinct(chips)
+        sights, sight_of = distinct(cover)
+        both, place = distinct(stake_of * len(sights) + sight_of)
+        numbers = np.empty(len(both), dtype=np.int64)
+        for i, (stake, sight) in enumerate(
+            zip(
+                stakes[both // len(sights)].tolist(),
+                sights[both % len(sights)].tolist(),
+                strict=True,
+            )
+        ):
+            numbers[i] = self._number(stake, sight)
+        return numbers[place]
+
+    def _number(self, stake: int, sight: int) -> int:
+        with self._lock:
+            found = self._places.setdefault((stake, sight), len(self._amounts))
+            if found == len(self._amounts):
+                self._amounts.append((stake, sight))
+            return found
+
+    def amount(self, number: int) -> tuple[int, int]:
+        return self._amounts[number]
+
+    def find(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The net of each key, and which are not known."""
+        known, nets = self._nets
+        if not len(known):
+            return np.zeros(len(keys), np.int64), np.ones(len(keys), np.bool_)
+        place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return nets[place], known[place] != keys
+
+    def keep(self, keys: NDArray[np.int64], nets: NDArray[np.int64]) -> None:
+        if len(keys):
+            both = np.concatenate([self._nets, np.stack([keys, nets])], axis=1)
+            self._nets = both[:, np.argsort(both[0])]
+
+
+_KEPT: dict[tuple[str, str], _Kept] = {}
 
 
 def _net(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from niulab.engine.cards import HAND_SIZE
 from niulab.engine.rules import RuleSet
+from niulab.evaluation.playlog.kernels import clockwise_places, number_values
 from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, NO_TIME, Flag, Plays
 
 __all__ = ["Repeats", "clock_steps_back", "distinct", "find_repeats", "flag_rounds", "round_keys"]
@@ -39,6 +41,9 @@ def find_repeats(plays: Plays) -> Repeats:
     own = np.arange(n, dtype=np.int64)
     if n == 0:
         return Repeats(np.ones(0, np.bool_), own, own, own)
+    if _are_all_new(plays):
+        none = own[:0]
+        return Repeats(np.ones(n, np.bool_), none, none, own)
     keys = (plays.player, plays.seat, plays.round, plays.table)
     order = np.lexsort(keys)  # stable: the first of equals comes first
     changes = np.zeros(n, dtype=np.bool_)
@@ -58,12 +63,23 @@ def find_repeats(plays: Plays) -> Repeats:
     return Repeats(keep, again[same], again[~same], first_of)
 
 
+def _are_all_new(plays: Plays) -> bool:
+    """Whether it is certain that no (table, round, seat, player) comes twice."""
+    texts = plays.texts
+    sizes = (len(texts.tables), len(texts.rounds), len(texts.players))
+    if prod(size + 1 for size in sizes) >= 1 << 55:
+        return False
+    packed = (plays.table + np.int64(1)) * (sizes[1] + 1) + plays.round + 1
+    packed = (packed * (sizes[2] + 1) + plays.player + 1) * (2 * _SEATS) + plays.seat + _SEATS
+    return len(distinct(packed)[0]) == len(packed)
+
+
 def distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Distinct values in the order first met, and the place of each; by hashing, not sorting."""
-    import pyarrow as pa
-
-    coded = pa.array(np.ascontiguousarray(values, dtype=np.int64)).dictionary_encode()
-    return np.asarray(coded.dictionary), np.asarray(coded.indices, dtype=np.int64)
+    known, places = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
+    table = np.zeros(1 << (2 * len(values) + 2).bit_length(), dtype=np.int32)
+    n = number_values(np.ascontiguousarray(values, dtype=np.int64), table, known, places)
+    return known[:n], places
 
 
 def round_keys(plays: Plays) -> NDArray[np.int64]:
@@ -163,23 +179,17 @@ def _hand_keys(
 
 def _packets(plays: Plays, rounds: NDArray[np.int64]) -> NDArray[np.int8]:
     packet = np.full(len(plays), -1, dtype=np.int8)
-    seats = plays.seat.astype(np.int64)
-    has_first = np.flatnonzero((plays.first_seat > 0) & (seats > 0) & plays.is_staked)
-    if len(has_first):
-        turn = (seats[has_first] - plays.first_seat[has_first]) % _SEATS
-        place = rounds[has_first] * _SEATS + turn
-        known = np.unique(place)
-        start = np.searchsorted(known, rounds[has_first] * _SEATS)
-        packet[has_first] = np.searchsorted(known, place) - start
-        first_is_there = np.isin(rounds * _SEATS, known)
-        packet[~first_is_there] = -1  # its row is missing, so nothing can be counted
+    if plays.first_seat.any():
+        clockwise_places(
+            rounds, int(rounds.max()) + 1, plays.seat, plays.first_seat, plays.stakes, packet
+        )
     orders = [_seats_of(text) for text in plays.texts.seat_orders]
     if orders:
         places = np.full((len(orders) + 1, _SEATS), -1, dtype=np.int8)
         for code, order in enumerate(orders):
             places[code, order] = np.arange(len(order))
-        rows = np.flatnonzero((plays.seat_order != NO_CODE) & (seats > 0))
-        packet[rows] = places[plays.seat_order[rows], seats[rows]]
+        rows = np.flatnonzero((plays.seat_order != NO_CODE) & (plays.seat > 0))
+        packet[rows] = places[plays.seat_order[rows], plays.seat[rows]]
     return packet
 
 

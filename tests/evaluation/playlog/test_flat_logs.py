@@ -211,7 +211,7 @@ def test_a_cut_gzip_file_keeps_the_whole_lines_before(tmp_path):
 
 
 def test_a_line_without_end_costs_bounded_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("niulab.evaluation.playlog.text.blocks._MOST_BLOCK", 1 << 12)
+    monkeypatch.setattr("niulab.evaluation.playlog.text.blocks.MOST_BLOCK_BYTES", 1 << 12)
     monkeypatch.setattr("niulab.evaluation.playlog.text.blocks._PIECE", 1 << 11)
     header, first, second = TEXT.split("\n")[:3]
     data = "\n".join([header, first, "x" * 30_000, second, ""])
@@ -224,7 +224,7 @@ def test_a_line_without_end_costs_bounded_memory(tmp_path, monkeypatch):
 
 
 def test_blocks_stay_small_whatever_a_file_unpacks_to(tmp_path, monkeypatch):
-    monkeypatch.setattr("niulab.evaluation.playlog.text.blocks._MOST_BLOCK", 1 << 18)
+    monkeypatch.setattr("niulab.evaluation.playlog.text.blocks.MOST_BLOCK_BYTES", 1 << 18)
     path = tmp_path / "log.gz"
     path.write_bytes(gzip.compress(b"x" * 20_000_000 + b"\n" + b"y,\n" * 2_000_000))
     blocks = [(len(b.data), b.n_lines, b.first_line) for b in Source(path).blocks(100_000)]

@@ -22,7 +22,7 @@ from niulab.evaluation.detection.monitoring.sources import Sheets, column_hashes
 from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.detection.scores import round_starts
 from niulab.evaluation.playlog.plays import Flag, Plays
-from niulab.evaluation.playlog.store.columns import plays_of
+from niulab.evaluation.playlog.store.columns import plays_of, utc_times
 from niulab.evaluation.playlog.store.manifest import write_atomically
 
 __all__ = [
@@ -179,7 +179,8 @@ def _chunks(paths: Sequence[Path]) -> Iterator[tuple[int, pa.Table]]:
 
 def _read(file: pq.ParquetFile, group: int | None) -> pa.Table:
     columns = list(_COLUMNS)
-    return file.read(columns) if group is None else file.read_row_group(group, columns)
+    table = file.read(columns) if group is None else file.read_row_group(group, columns)
+    return utc_times(table)
 
 
 def _start_of_last(table: pa.Table) -> int:

@@ -26,7 +26,7 @@ from niulab.evaluation.detection.tables.shuffles import (
 )
 from niulab.evaluation.playlog.plays import Plays
 from niulab.evaluation.playlog.store.folder import Store
-from niulab.evaluation.playlog.store.staging import bucket_of
+from niulab.evaluation.playlog.store.pieces.writing import bucket_of
 
 __all__ = ["held_back"]
 

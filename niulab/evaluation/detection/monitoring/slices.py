@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from niulab.evaluation.playlog.plays import NO_CODE, Plays
-from niulab.evaluation.playlog.store.columns import plays_of
+from niulab.evaluation.playlog.store.columns import plays_of, utc_times
 from niulab.evaluation.playlog.store.folder import Store
 
 __all__ = ["Part", "SpreadTask", "cuts_of", "part_table", "parts_of", "slice_plays", "spread"]
@@ -123,9 +123,11 @@ def part_table(paths: Sequence[Path], only: tuple[str, Sequence[str]] | None = N
     only: a column and the texts of which rows must have one there; ``row`` counts them alone.
     """
     tables = [
-        pq.read_table(
-            path, columns=list(_COLUMNS), read_dictionary=list(_TEXTS), partitioning=None,
-            filters=None if only is None else [(only[0], "in", list(only[1]))],
+        utc_times(
+            pq.read_table(
+                path, columns=list(_COLUMNS), read_dictionary=list(_TEXTS), partitioning=None,
+                filters=None if only is None else [(only[0], "in", list(only[1]))],
+            )
         )
         for path in paths
     ]  # fmt: skip

@@ -16,7 +16,19 @@ from numpy.typing import NDArray
 
 from niulab.evaluation.playlog.plays import BOXES, NO_CARD, NO_CODE, NO_TIME, Plays, Vocabularies
 
-__all__ = ["PLAYS", "TEXTS", "arrow_of", "plays_of"]
+__all__ = [
+    "HANDS",
+    "MONEY",
+    "NUMBERS",
+    "PLAYS",
+    "TEXTS",
+    "TIMES",
+    "arrow_of",
+    "binary_hands",
+    "plays_of",
+    "times_of",
+    "utc_times",
+]
 
 TEXTS = {
     "round_id": "round",
@@ -33,22 +45,30 @@ TEXTS = {
 }
 """Text columns of the store and the column of ``Plays`` behind each."""
 
-_TIMES = ("time", "bet_time", "close_time")
-_NUMBERS = ("seat", "packet", "first_seat", "promo", "flags")
-_HANDS = {
+TIMES = ("time", "bet_time", "close_time")
+"""Columns of times, here and in ``Plays``."""
+
+NUMBERS = ("seat", "packet", "first_seat", "promo", "flags")
+"""Columns of numbers, here and in ``Plays``."""
+
+HANDS = {
     "cards": "cards",
     "dealer_cards": "dealer_cards",
     "pair": "pair",
     "dealer_pair": "dealer_pair",
     "cards_shown": "shown",
 }
-_MONEY = {
+"""Columns of cards and the column of ``Plays`` behind each."""
+
+MONEY = {
     **{box: ("stakes", place) for place, box in enumerate(BOXES)},
     **{f"late_{box}": ("late", place) for place, box in enumerate(BOXES)},
     **{f"net_{box}": ("nets", place) for place, box in enumerate(BOXES)},
     **{f"residual_{box}": ("residuals", place) for place, box in enumerate(BOXES)},
     **{f"cover_{box}": ("cover", place) for place, box in enumerate(BOXES[1:3])},
 }
+"""Columns of cents, and the column of ``Plays`` and the place there behind each."""
+
 _WIDTHS = {"stakes": 4, "late": 4, "nets": 4, "residuals": 4, "cover": 2}
 _NO_MONEY = {"stakes": 0, "late": 0, "nets": 0, "residuals": 0, "cover": -1}
 _CARDS_IN = {"cards": 5, "dealer_cards": 5, "pair": 2, "dealer_pair": 2, "shown": 5}
@@ -58,14 +78,14 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 PLAYS = pa.schema(
     [
         *((name, _TEXT) for name in TEXTS),
-        *((name, _TIME) for name in _TIMES),
+        *((name, _TIME) for name in TIMES),
         ("seat", pa.int8()),
         ("packet", pa.int8()),
         ("first_seat", pa.int8()),
         ("promo", pa.int64()),
         ("flags", pa.uint16()),
-        *((name, pa.int64()) for name in _MONEY),
-        *((name, pa.binary()) for name in _HANDS),
+        *((name, pa.int64()) for name in MONEY),
+        *((name, pa.binary()) for name in HANDS),
     ]
 )
 """Columns of the table ``plays``, one row a round and seat, each with the columns of its round."""
@@ -79,13 +99,11 @@ def arrow_of(plays: Plays) -> pa.Table:
         indices = pa.array(codes, mask=codes == NO_CODE)
         known = pa.array(getattr(plays.texts, Plays.CODES[column]), pa.string())
         arrays.append(pa.DictionaryArray.from_arrays(indices, known))
-    for name in _TIMES:
-        times = getattr(plays, name)
-        arrays.append(pa.array(times, mask=times == NO_TIME).cast(_TIME))
-    arrays += [pa.array(getattr(plays, name)) for name in _NUMBERS]
-    for column, place in _MONEY.values():
+    arrays += [times_of(getattr(plays, name)) for name in TIMES]
+    arrays += [pa.array(getattr(plays, name)) for name in NUMBERS]
+    for column, place in MONEY.values():
         arrays.append(pa.array(np.ascontiguousarray(getattr(plays, column)[:, place])))
-    arrays += [_binary(getattr(plays, column)) for column in _HANDS.values()]
+    arrays += [binary_hands(getattr(plays, column)) for column in HANDS.values()]
     return pa.Table.from_arrays(arrays, schema=PLAYS)
 
 
@@ -102,23 +120,40 @@ def plays_of(table: pa.Table, rules: Sequence[str] = ()) -> Plays:
         if name in has:
             first = tuple(rules) if name == "rules" else ()
             columns[column], texts[Plays.CODES[column]] = _codes(table[name], first)
-    for name in has.intersection(_TIMES):
+    for name in has.intersection(TIMES):
         numbers = table[name].cast(_TIME).cast(pa.int64())
         columns[name] = _numpy(pc.fill_null(numbers, NO_TIME), np.int64)
-    for name in has.intersection(_NUMBERS):
+    for name in has.intersection(NUMBERS):
         columns[name] = _numpy(table[name], PLAYS.field(name).type.to_pandas_dtype())
-    for name, (column, place) in _MONEY.items():
+    for name, (column, place) in MONEY.items():
         if name in has:
             if column not in columns:
                 columns[column] = np.full((len(table), _WIDTHS[column]), _NO_MONEY[column])
             columns[column][:, place] = _numpy(table[name], np.int64)
-    for name, column in _HANDS.items():
+    for name, column in HANDS.items():
         if name in has:
             columns[column] = _hands(table[name], _CARDS_IN[column])
     return Plays.of(len(table), Vocabularies(**texts), **columns)
 
 
-def _binary(hands: NDArray[np.uint8]) -> pa.Array:
+def times_of(micros: NDArray[np.int64]) -> pa.Array:
+    """Times of the store, null where none was recorded."""
+    is_missing = micros == NO_TIME
+    mask = is_missing if is_missing.any() else None
+    return pa.array(np.ascontiguousarray(micros), mask=mask).view(_TIME)
+
+
+def utc_times(table: pa.Table) -> pa.Table:
+    """The table with times whose zone is named UTC: stores of other programs name it otherwise, and
+    only tables of one type go together.
+    """
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type != _TIME:
+            table = table.set_column(place, field.name, table[field.name].cast(_TIME))
+    return table
+
+
+def binary_hands(hands: NDArray[np.uint8]) -> pa.Array:
     """One value of as many bytes as there are columns for each row, null where no card is known."""
     n, width = hands.shape
     known = (hands != NO_CARD).any(axis=1)

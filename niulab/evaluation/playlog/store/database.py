@@ -70,12 +70,16 @@ def column_list(names: Sequence[str], prefix: str = "") -> str:
     return ", ".join(f'{prefix}"{name}"' for name in names)
 
 
-def parquet(paths: Sequence[Path], schema: pa.Schema) -> str:
-    """What stands behind FROM for rows of files; no rows at all if there is none."""
+def parquet(paths: Sequence[Path], schema: pa.Schema, *, names: bool = False) -> str:
+    """What stands behind FROM for rows of files; no rows at all if there is none.
+
+    names: with a column ``filename``.
+    """
     if paths:
         listed = ", ".join(f"'{_literal(path)}'" for path in paths)
-        return f"read_parquet([{listed}], hive_partitioning=false)"
+        return f"read_parquet([{listed}], hive_partitioning=false, filename={str(names).lower()})"
     empty = ", ".join(f'NULL::{_sql_type(field.type)} AS "{field.name}"' for field in schema)
+    empty += ", NULL::VARCHAR AS filename" if names else ""
     return f"(SELECT {empty} WHERE false)"
 
 

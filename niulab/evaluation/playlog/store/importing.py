@@ -17,24 +17,30 @@ from niulab.evaluation.playlog.quarantine import QuarantineFile, read_quarantine
 from niulab.evaluation.playlog.store.database import DEFAULT_MEMORY, database, memory_bytes
 from niulab.evaluation.playlog.store.folder import Store
 from niulab.evaluation.playlog.store.manifest import Counts, Source, StoredFile
-from niulab.evaluation.playlog.store.merging import merge, stored_file
+from niulab.evaluation.playlog.store.merging import merge
+from niulab.evaluation.playlog.store.pieces.fingerprints import fingerprint
+from niulab.evaluation.playlog.store.pieces.settling import stored_file
 from niulab.evaluation.playlog.store.staging import (
     Entry,
     Reader,
     StagingTask,
+    chunks_a_piece,
     counts_of,
-    fingerprint,
+    journal,
+    open_spans,
     pieces_of,
     stage,
 )
-from niulab.parallel import run_tasks
+from niulab.parallel import Outcome, available_cores, run_tasks
 
 __all__ = ["Checked", "Imported", "check_log", "import_log"]
 
 Progress = Callable[[str, int, int], None]
 _BYTES_A_ROW = 4_000  # of memory, for a row in hand: text, Arrow, a sorted copy
 _MOST_ROWS = 500_000
+_PIECES = 2  # their form: those of an older program are made anew
 _FEWEST_ROWS = 5_000
+_ROWS_OF_THREAD = 100_000
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ def import_log(
         store: Where to; nobody else may write to it meanwhile.
         options: How to read the logs.
         memory: What DuckDB may use, as ``2GB``; the rows in hand are chosen to match.
-        workers: Processes that read sources at the same time.
+        workers: Processes that read at the same time: sources, and spans of large ones.
         read: The reader, for logs of another form.
         progress: Called with a word, how many steps are done and how many there are.
 
@@ -90,7 +96,7 @@ def import_log(
                 "its pseudonyms anew"
             )
         return _import(store, [Path(path) for path in paths], options, memory, rows, workers,
-                       read or _read, progress or _silent)  # fmt: skip
+                       read, progress or _silent)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -153,7 +159,7 @@ def _import(
     memory: str,
     rows: int,
     workers: int,
-    read: Reader,
+    read: Reader | None,
     progress: Progress,
 ) -> Imported:
     tasks, sources, known = _tasks(store, paths, options, rows, read)
@@ -177,7 +183,7 @@ def _import(
         merged = merge(
             db, store, [path for task in tasks for path in pieces_of(task.folder)],
             sources=[str(task.path) for task in tasks], options=options, quarantine=file,
-            rows=rows, rules=rules,
+            rows=rows, rules=rules, threads=max(1, min(available_cores(), rows // _ROWS_OF_THREAD)),
         )  # fmt: skip
     counts, warnings = Counts(), Counter[str]()
     for entry in (entry for entries in staged for entry in entries):
@@ -214,7 +220,7 @@ def _import(
 
 
 def _tasks(
-    store: Store, paths: Sequence[Path], options: ReadOptions, rows: int, read: Reader
+    store: Store, paths: Sequence[Path], options: ReadOptions, rows: int, read: Reader | None
 ) -> tuple[list[StagingTask], list[Source], tuple[str, ...]]:
     """What is to be read, and what was before; folders of other imports are deleted."""
     if not paths:
@@ -228,7 +234,12 @@ def _tasks(
         before = [s for s in store.manifest.sources if s.path == str(path)]
         grown_from = max(before, key=lambda s: s.size, default=None)
         try:
-            found = fingerprint(path, grown_from.size if grown_from else 0)
+            found = fingerprint(
+                path,
+                grown_from.size if grown_from else 0,
+                options=options,
+                chunks=0 if read else chunks_a_piece(options, rows),
+            )
         except OSError as error:
             raise PlayLogError(
                 f"{path}: {error.strerror}; give the path of a play log that can be read"
@@ -245,6 +256,7 @@ def _tasks(
             StagingTask(
                 path=path, place=place, folder=store.staging / name, options=options, read=read,
                 buckets=store.manifest.buckets, rows=rows, skip_lines=skip,
+                starts=found.starts, last=len(found.starts),
             )
         )  # fmt: skip
         sources.append(Source(str(path), found.size, found.content, 0, 0))
@@ -257,25 +269,37 @@ def _tasks(
 
 
 def _stage_all(tasks: Sequence[StagingTask], workers: int, progress: Progress) -> list[list[Entry]]:
-    if workers <= 1 or len(tasks) == 1:
-        staged = []
-        for place, task in enumerate(tasks):
-            progress(f"reading {task.path.name}", place, len(tasks))
-            staged.append(stage(task))
-        return staged
-    done = [0]
+    """Stage all sources, several spans of them at the same time."""
+    total = sum(max(len(task.starts), 1) for task in tasks)
+    while spans := [span for task in tasks for span in open_spans(task, workers)]:
+        done = total - sum(max(span.last - span.first, 1) for span in spans)
+        _stage_spans(spans, workers, done, total, progress)
+    return [journal(task.folder) for task in tasks]
 
-    def report(_outcome: object) -> None:
-        done[0] += 1
-        progress("reading", done[0], len(tasks))
 
-    outcomes = run_tasks(stage, tasks, workers=workers, on_result=report)
-    for task, outcome in zip(tasks, outcomes, strict=True):
+def _stage_spans(
+    spans: Sequence[StagingTask], workers: int, done: int, total: int, progress: Progress
+) -> None:
+    sizes = [max(span.last - span.first, 1) for span in spans]
+    if workers <= 1 or len(spans) == 1:
+        for span, size in zip(spans, sizes, strict=True):
+            progress(f"reading {span.path.name}", done, total)
+            stage(span)
+            done += size
+        return
+
+    def report(outcome: Outcome[None]) -> None:
+        nonlocal done
+        done += sizes[outcome.index]
+        progress("reading", done, total)
+
+    for span, outcome in zip(
+        spans, run_tasks(stage, spans, workers=workers, on_result=report), strict=True
+    ):
         if outcome.error is not None:
             raise PlayLogError(
-                outcome.error.removeprefix("PlayLogError: ") or f"{task.path} failed"
+                outcome.error.removeprefix("PlayLogError: ") or f"{span.path} failed"
             )
-    return [outcome.value or [] for outcome in outcomes]
 
 
 def _verified_rules(store: Store, names: Sequence[str], options: ReadOptions) -> dict[str, str]:
@@ -305,7 +329,7 @@ def _digest(options: ReadOptions, rows: int) -> str:
     sheets = {name: sheet.rules_hash for name, sheet in sorted(options.rules.items())}
     default = options.default_rules.rules_hash if options.default_rules else None
     plain = replace(options, rules={}, default_rules=None)
-    text = repr((plain, sheets, default, rows))
+    text = repr((_PIECES, plain, sheets, default, rows))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from niulab.errors import PlayLogError
 from niulab.evaluation.playlog.plays import Plays
-from niulab.evaluation.playlog.store.columns import PLAYS, TEXTS, plays_of
+from niulab.evaluation.playlog.store.columns import PLAYS, TEXTS, plays_of, utc_times
 from niulab.evaluation.playlog.store.database import (
     DEFAULT_MEMORY,
     column_list,
@@ -23,7 +23,7 @@ from niulab.evaluation.playlog.store.database import (
 )
 from niulab.evaluation.playlog.store.folder import Store
 from niulab.evaluation.playlog.store.manifest import StoredFile
-from niulab.evaluation.playlog.store.staging import bucket_of
+from niulab.evaluation.playlog.store.pieces.writing import bucket_of
 
 __all__ = ["BucketPlays", "bucket_plays", "player_plays", "scan_buckets", "scan_rounds"]
 
@@ -78,7 +78,10 @@ def scan_buckets(
 
 def bucket_plays(store: Store, paths: Sequence[Path]) -> Plays:
     """Rows of some files of one bucket, sorted by player, time and order of import."""
-    tables = [pq.read_table(path, read_dictionary=[*TEXTS], partitioning=None) for path in paths]
+    tables = [
+        utc_times(pq.read_table(path, read_dictionary=[*TEXTS], partitioning=None))
+        for path in paths
+    ]
     table = pa.concat_tables(tables).select(PLAYS.names)
     plays = plays_of(table, tuple(store.manifest.rules))
     plays = _with_sorted_players(plays)
@@ -93,11 +96,13 @@ def player_plays(store: Store, player: str) -> Plays:
     """All rows of one player, by time; none for one who is not in the store."""
     bucket = bucket_of(player, store.manifest.buckets)
     tables = [
-        pq.read_table(
-            store.path / file.path,
-            read_dictionary=[*TEXTS],
-            partitioning=None,
-            filters=[("player", "=", player)],
+        utc_times(
+            pq.read_table(
+                store.path / file.path,
+                read_dictionary=[*TEXTS],
+                partitioning=None,
+                filters=[("player", "=", player)],
+            )
         )
         for file in store.manifest.of("plays")
         if file.bucket == bucket

@@ -6,37 +6,38 @@ in some rows only) are gathered and mended first; the others go through as they 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from niulab.evaluation.playlog.chunk import ReadOptions
-from niulab.evaluation.playlog.plays import Flag
+from niulab.evaluation.playlog.plays import NO_TIME, Flag
 from niulab.evaluation.playlog.quarantine import QuarantineFile
 from niulab.evaluation.playlog.store.columns import PLAYS, plays_of
 from niulab.evaluation.playlog.store.database import ROWS_OF_GROUP, column_list, parquet, rows_of
 from niulab.evaluation.playlog.store.folder import Store
-from niulab.evaluation.playlog.store.manifest import Counts, StoredFile, sync_folder
+from niulab.evaluation.playlog.store.manifest import Counts, StoredFile
 from niulab.evaluation.playlog.store.mending import mend
-from niulab.evaluation.playlog.store.staging import (
-    PIECES,
-    ROUND_PIECES,
-    ROUNDS_SUFFIX,
+from niulab.evaluation.playlog.store.pieces.held import plays_arrays
+from niulab.evaluation.playlog.store.pieces.settling import (
+    LastTimes,
     month_text,
-    piece_table,
-    round_table,
-    write_piece,
+    settle,
+    stored_file,
 )
+from niulab.evaluation.playlog.store.pieces.writing import SUFFIX, Piece, open_piece
+from niulab.evaluation.playlog.store.staging import ROUND_PIECES, ROUNDS_SUFFIX, write_piece
 
-__all__ = ["PLAYERS", "ROUNDS", "Merged", "merge", "stored_file", "write_plays"]
+__all__ = ["PLAYERS", "ROUNDS", "Merged", "merge"]
 
 ROUNDS = pa.schema(
     [
@@ -65,6 +66,8 @@ PLAYERS = pa.schema(
 )
 """Columns of the table ``players``: the time of the latest row, and how many rows there are."""
 
+_APART = pa.schema([*PLAYS, ("source", pa.int32()), ("line", pa.int64())])
+_ROWS_OF_QUERY = 100_000
 _KEY = 'hash("table", "round_id")'
 _SHARED = int(Flag.CARD_TWICE | Flag.VOID | Flag.NO_ORDER | Flag.UNKNOWN_RULES)
 _ROWS_OF_SORT = 40  # times the rows in hand
@@ -96,6 +99,7 @@ def merge(
     quarantine: QuarantineFile,
     rows: int,
     rules: dict[str, str],
+    threads: int = 1,
 ) -> Merged:
     """Write the files of the next version; nothing counts before they are committed.
 
@@ -103,39 +107,41 @@ def merge(
     """
     version = store.manifest.version + 1
     merged = Merged()
-    db.execute(f"CREATE VIEW staged AS SELECT * FROM {parquet(pieces, PIECES)}")
     rounds = [path.with_suffix(ROUNDS_SUFFIX) for path in pieces]
-    db.execute(f"CREATE VIEW staged_rounds AS SELECT * FROM {parquet(rounds, ROUND_PIECES)}")
+    db.execute(
+        f"CREATE VIEW staged_rounds AS SELECT * FROM {parquet(rounds, ROUND_PIECES, names=True)}"
+    )
     _find_apart(db, store)
+    opened = [open_piece(path) for path in pieces]
+    without = _rounds_apart(db, opened)
     mended = store.staging / "mended"
     mended.mkdir(exist_ok=True)
-    paths = _mend(db, store, mended, merged, sources, options, quarantine, rows)
-    names = column_list(PIECES.names)
-    db.execute(
-        f"CREATE VIEW settled AS SELECT {names} FROM staged ANTI JOIN apart ON {_KEY} = k"
-        f" UNION ALL SELECT {names} FROM {parquet(paths, PIECES)}"
-    )
-    db.execute(
-        "CREATE TABLE latest AS SELECT player AS who, last_time FROM "
-        f"{parquet(store.files('players'), PLAYERS)}"
-    )
-    flags = f"(flags | CASE WHEN time < last_time THEN {int(Flag.LATE_ROW)} ELSE 0 END)::USMALLINT"
-    columns = column_list([name for name in PLAYS.names if name != "flags"])
-    query = f"SELECT {columns}, {flags} AS flags, month, bucket FROM settled "
-    query += "LEFT JOIN latest ON player = who"
-    batch = max(rows // 8, 1)
-    for month, low, high in _batches(db, rows):
-        where = f"WHERE month = {month} AND bucket BETWEEN {low} AND {high}"
-        order = 'ORDER BY bucket, player, time NULLS FIRST, "table", round_id, seat'
-        found = db.sql(f"{query} {where} {order}").to_arrow_reader(batch)
-        folder = f"plays/month={month_text(month)}"
-        written = write_plays(found, store, folder, version, month=month_text(month))
-        merged.files += written.files
-        merged.late += written.late
+    gathered = _Gathered(opened, without)
+    paths = _mend(db, store, mended, merged, sources, options, quarantine, rows, gathered)
+    db.register("players_of_part", PLAYERS.empty_table())
+    db.execute("CREATE TABLE new_players AS SELECT * FROM players_of_part")
+    for part in settle(
+        store, version, [*opened, *map(open_piece, paths)], without=without,
+        latest=_last_times(store), rows=rows, threads=threads,
+    ):  # fmt: skip
+        merged.files += part.files
+        merged.late += part.late
+        for players in part.players:
+            db.register("players_of_part", players.cast(PLAYERS))
+            db.execute("INSERT INTO new_players SELECT * FROM players_of_part")
     mended_rounds = [path.with_suffix(ROUNDS_SUFFIX) for path in paths]
     _write_rounds(db, store, merged, version, rules, mended_rounds)
     _write_players(db, store, merged, version)
     return merged
+
+
+def _last_times(store: Store) -> LastTimes:
+    tables = [pq.read_table(path, partitioning=None) for path in store.files("players")]
+    table = pa.concat_tables(tables) if tables else PLAYERS.empty_table()
+    table = table.select(PLAYERS.names).cast(PLAYERS).combine_chunks()
+    times = pc.fill_null(table["last_time"].cast(pa.int64()), NO_TIME)
+    players = pa.concat_arrays(table["player"].chunks or [pa.array([], pa.string())])
+    return LastTimes(players, np.asarray(times), store.manifest.buckets)
 
 
 def _find_apart(db: duckdb.DuckDBPyConnection, store: Store) -> None:
@@ -151,6 +157,52 @@ def _find_apart(db: duckdb.DuckDBPyConnection, store: Store) -> None:
     )
 
 
+def _rounds_apart(
+    db: duckdb.DuckDBPyConnection, pieces: Sequence[Piece]
+) -> dict[Path, NDArray[np.bool_]]:
+    """By piece, which of its rounds lie apart: bool by their places."""
+    found: dict[Path, NDArray[np.bool_]] = {}
+    by_name = {str(piece.path.with_suffix(ROUNDS_SUFFIX)): piece.path for piece in pieces}
+    query = f"SELECT filename, place FROM staged_rounds SEMI JOIN apart ON {_KEY} = k"
+    for batch in db.sql(query).to_arrow_reader(_ROWS_OF_QUERY):
+        names = batch["filename"].dictionary_encode()
+        places, files = batch["place"].to_numpy(), names.indices.to_numpy()
+        for code, name in enumerate(names.dictionary.to_pylist()):
+            path = by_name[name]
+            if path not in found:
+                found[path] = np.zeros(rows_of(Path(name)), dtype=np.bool_)
+            found[path][places[files == code]] = True
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Gathered:
+    """Rows of rounds apart, as DuckDB reads them: one piece after the other."""
+
+    pieces: Sequence[Piece]
+    apart: dict[Path, NDArray[np.bool_]]
+
+    def reader(self) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(_APART, self._batches())
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        for piece in self.pieces:
+            wanted = self.apart.get(piece.path)
+            if wanted is None:
+                continue
+            hit = [
+                place
+                for place, held in piece.batches(range(len(piece.groups)), ["round"])
+                if wanted[held.columns["round"]].any()
+            ]
+            for _, held in piece.batches(hit):
+                rows = held.take(np.flatnonzero(wanted[held.columns["round"]]))
+                table = plays_arrays(rows)
+                for name in ("source", "line"):
+                    table = table.append_column(name, pa.array(rows.columns[name]))
+                yield from table.cast(_APART).to_batches()
+
+
 def _mend(
     db: duckdb.DuckDBPyConnection,
     store: Store,
@@ -160,24 +212,31 @@ def _mend(
     options: ReadOptions,
     quarantine: QuarantineFile,
     rows: int,
+    gathered: _Gathered,
 ) -> list[Path]:
     """Gather the rows of rounds apart, mend them, and write the new ones as pieces."""
     names = column_list([*PLAYS.names, "source", "line"])
     old = f"SELECT {column_list(PLAYS.names)}, -1 AS source, -1 AS line"
     [(n_known,)] = db.execute("SELECT count(*) FROM known").fetchall()
     before = parquet(store.files("plays") if n_known else [], PLAYS)
-    [(n_apart,)] = db.execute(f"SELECT count(*) FROM staged JOIN apart ON {_KEY} = k").fetchall()
-    n_parts = 1 + n_apart // (rows * _ROWS_OF_SORT)  # sorts far beyond the memory limit fail
+    [(n_apart,)] = db.execute(
+        f"SELECT coalesce(sum(n_rows), 0) FROM staged_rounds SEMI JOIN apart ON {_KEY} = k"
+    ).fetchall()
+    if not n_apart:
+        return []
+    n_parts = 1 + int(n_apart) // (rows * _ROWS_OF_SORT)  # sorts far beyond the limit fail
     paths = []
     tables = chain.from_iterable(
         _whole_rounds(
-            db.sql(
-                f"SELECT {names}, apart.k FROM staged JOIN apart ON {_KEY} = k "
+            db.register("gathered", gathered.reader())
+            .sql(
+                f"SELECT * FROM (SELECT {names}, {_KEY} AS k FROM gathered) "
                 f"WHERE k % {n_parts} = {part} UNION ALL "
                 f"SELECT *, {_KEY} AS k FROM ({old} FROM {before}) "
                 f"WHERE k IN (SELECT k FROM known) AND k % {n_parts} = {part} "
                 "ORDER BY k, source, line"
-            ).to_arrow_reader(max(rows // 8, 1)),
+            )
+            .to_arrow_reader(max(rows // 8, 1)),
             rows,
         )
         for part in range(n_parts)
@@ -193,12 +252,9 @@ def _mend(
         is_new = origins[result.rows] >= 0
         kept = result.rows[is_new]
         if len(kept):
+            paths.append(folder / f"{place:06}{SUFFIX}")
             plays = result.plays.take(is_new)
-            new = piece_table(
-                plays, store.manifest.buckets, source=origins[kept], chunk=0, lines=lines[kept]
-            )
-            paths.append(folder / f"{place:06}.parquet")
-            write_piece([new], [round_table(plays, new)], paths[-1])
+            write_piece([(plays, lines[kept], origins[kept])], paths[-1], store.manifest.buckets)
     return paths
 
 
@@ -222,88 +278,6 @@ def _whole_rounds(found: Any, rows: int) -> Iterator[pa.Table]:
         held, n = rest.to_batches(), len(rest)
     if n:
         yield pa.Table.from_batches(held)
-
-
-def _batches(db: duckdb.DuckDBPyConnection, rows: int) -> Iterator[tuple[int, int, int]]:
-    """Months and ranges of buckets of about so many rows."""
-    sizes = db.execute(
-        "SELECT month, bucket, count(*) FROM staged GROUP BY month, bucket ORDER BY month, bucket"
-    ).fetchall()
-    begun: tuple[int, int, int, int] | None = None
-    for month, bucket, n in sizes:
-        if begun and begun[0] == month and begun[3] + n <= rows:
-            begun = (month, begun[1], bucket, begun[3] + n)
-            continue
-        if begun:
-            yield begun[:3]
-        begun = (month, bucket, bucket, n)
-    if begun:
-        yield begun[:3]
-
-
-def write_plays(
-    found: Any, store: Store, folder: str, version: int, *, month: str, name: str = ""
-) -> Merged:
-    """Write rows sorted by bucket, one file a bucket; the files, and how many rows are late."""
-    written = Merged()
-    writer: pq.ParquetWriter | None = None
-    bucket, held, path = -1, list[pa.Table](), Path()
-
-    def flush(*, is_end: bool) -> None:
-        nonlocal writer, held
-        if held and (is_end or sum(map(len, held)) >= ROWS_OF_GROUP):
-            table = pa.concat_tables(held).select(PLAYS.names)
-            if writer is None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                writer = pq.ParquetWriter(
-                    path,
-                    table.schema,
-                    compression="zstd",
-                    use_dictionary=_CODED,
-                    write_statistics=["player", "time"],
-                )
-            writer.write_table(table, row_group_size=ROWS_OF_GROUP)
-            held = []
-        if is_end and writer is not None:
-            writer.close()
-            writer = None
-            relative = path.relative_to(store.path).as_posix()
-            written.files.append(
-                stored_file(store, relative, "plays", version, month=month, bucket=bucket)
-            )
-
-    for batch in found:
-        table = pa.Table.from_batches([batch])
-        buckets = table["bucket"].to_numpy()
-        late = table["flags"].to_numpy() & int(Flag.LATE_ROW)
-        written.late += int((late != 0).sum())
-        edges = [0, *(np.flatnonzero(np.diff(buckets.astype(np.int64))) + 1).tolist(), len(table)]
-        for low, high in pairwise(edges):
-            if high == low:
-                continue
-            if buckets[low] != bucket:
-                flush(is_end=True)
-                bucket = int(buckets[low])
-                path = store.path / folder / f"bucket={bucket:03}" / f"v{version:06}{name}.parquet"
-            held.append(table.slice(low, high - low))
-            flush(is_end=False)
-    flush(is_end=True)
-    return written
-
-
-_CODED = [name for name in PLAYS.names if name not in {"cards", "dealer_cards", "cards_shown"}]
-
-
-def stored_file(
-    store: Store, relative: str, table: Any, version: int, *, month: str = "", bucket: int = -1
-) -> StoredFile:
-    """Bring a file that was just written to the disk; its line in the manifest."""
-    path = store.path / relative
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
-    sync_folder(path.parent)
-    n = rows_of(path) if path.suffix == ".parquet" else 0
-    return StoredFile(relative, table, version, n, path.stat().st_size, month, bucket)
 
 
 def _write_rounds(
@@ -346,11 +320,9 @@ def _write_players(
     relative = f"players/v{version:06}.parquet"
     (store.path / "players").mkdir(exist_ok=True)
     old = parquet(store.files("players"), PLAYERS)
-    new = [store.path / file.path for file in merged.files if file.table == "plays"]
     db.execute(
         "COPY (SELECT player, max(last_time) AS last_time, sum(n_rows)::BIGINT AS n_rows FROM ("
-        "SELECT player, max(time) AS last_time, count(*) AS n_rows FROM "
-        f"{parquet(new, PLAYS)} GROUP BY player "
+        "SELECT player, last_time, n_rows FROM new_players "
         f"UNION ALL SELECT player, last_time, n_rows FROM {old}) GROUP BY player ORDER BY player) "
         f"TO '{_sql(store.path / relative)}' (FORMAT parquet, COMPRESSION zstd)"
     )

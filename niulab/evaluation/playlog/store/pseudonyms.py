@@ -23,7 +23,7 @@ from niulab.evaluation.playlog.store.folder import Store, open_store
 from niulab.evaluation.playlog.store.importing import Imported, import_log
 from niulab.evaluation.playlog.store.loading import scan_rounds
 from niulab.evaluation.playlog.store.manifest import StoredFile
-from niulab.evaluation.playlog.store.merging import stored_file
+from niulab.evaluation.playlog.store.pieces.settling import stored_file
 
 __all__ = ["KEY_VARIABLE", "drop_before", "pseudonym", "pseudonymize", "read_key"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,30 +21,31 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from niulab.errors import PlayLogError
-from niulab.evaluation.playlog.chunk import Chunk, ReadOptions
-from niulab.evaluation.playlog.plays import NO_CARD, NO_TIME, Plays
+from niulab.evaluation.playlog.checking import read_plays
+from niulab.evaluation.playlog.chunk import Chunk, ReadOptions, Start
+from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, Plays
 from niulab.evaluation.playlog.quarantine import QuarantineFile
+from niulab.evaluation.playlog.reading import first_layout
 from niulab.evaluation.playlog.rounds import round_keys
-from niulab.evaluation.playlog.store.columns import PLAYS, TEXTS, arrow_of
+from niulab.evaluation.playlog.store.columns import PLAYS, TEXTS
 from niulab.evaluation.playlog.store.manifest import Counts, write_atomically
+from niulab.evaluation.playlog.store.pieces.held import held_of, plays_arrays
+from niulab.evaluation.playlog.store.pieces.writing import SUFFIX, months_of, write_held
+from niulab.evaluation.playlog.text.blocks import Span
+from niulab.evaluation.playlog.text.layout import Layout
 
 __all__ = [
-    "PIECES",
     "ROUNDS_SUFFIX",
     "ROUND_PIECES",
-    "UNKNOWN_MONTH",
     "Entry",
-    "Fingerprint",
     "Reader",
     "StagingTask",
-    "bucket_of",
+    "chunks_a_piece",
     "counts_of",
-    "fingerprint",
+    "entry_path",
     "journal",
-    "month_text",
-    "piece_table",
+    "open_spans",
     "pieces_of",
-    "round_table",
     "stage",
     "write_piece",
 ]
@@ -57,46 +58,30 @@ _OF_ROUND = (
     "dealer_cards", "dealer_pair", "seat_order", "first_seat", "void", "flags",
 )  # fmt: skip
 
-PIECES = pa.schema(
-    [
-        *PLAYS,
-        ("month", pa.int32()),
-        ("bucket", pa.uint8()),
-        ("source", pa.int32()),
-        ("chunk", pa.int32()),
-        ("line", pa.int64()),
-    ]
-)
-"""Columns of a piece: month in months since 1970 (-1: no time), the source's place, chunk, line."""
-
 ROUND_PIECES = pa.schema(
     [
         *(PLAYS.field(name) for name in _OF_ROUND),
         ("month", pa.int32()),
         ("is_mixed", pa.bool_()),
+        ("place", pa.int32()),
+        ("n_rows", pa.int32()),
     ]
 )
 """Columns of a piece's rounds, one row for each round of each of its chunks. is_mixed: only some
-rows know the dealer's cards."""
+rows know the dealer's cards; place: its own; n_rows: how many rows the round has."""
 
-UNKNOWN_MONTH = -1
 ROUNDS_SUFFIX = ".rounds"
-_ROWS_OF_GROUP = 20_000  # small, so that one month and bucket is found among them
-_BLOCK = 1 << 22
-
-
-@dataclass(frozen=True)
-class Fingerprint:
-    """A file's bytes and the hash of its content, and of its first bytes if asked for."""
-
-    size: int
-    content: str
-    prefix: str = ""
+_PARTS_OF_WORKER = 4
+_CODED_OF_ROUND = [name for name in _OF_ROUND if name in TEXTS and name != "round_id"]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a piece of a source holds. next_line: where the next begins; is_last: none follows."""
+    """What a piece of a source holds. next_line: where the next begins; is_last: none follows.
+
+    layout_before, layout: of the lines before it and after it. believed: whether hands before it
+    were taken to be sorted, None if nothing hung on that; order: whether its own are.
+    """
 
     counts: Counts
     next_line: int
@@ -104,20 +89,46 @@ class Entry:
     is_last: bool
     warnings: dict[str, int] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
+    layout_before: Layout | None = None
+    layout: Layout | None = None
+    believed: bool | None = None
+    order: bool | None = None
+
+    def follows(self, layout: Layout | None, *, is_sorted: bool) -> bool:
+        """Whether the piece is what it would be if this were known where it begins."""
+        return self.layout_before == layout and self.believed in {None, is_sorted}
 
 
 @dataclass(frozen=True, kw_only=True)
 class StagingTask:
-    """A source to be staged: where to, and how. skip_lines: of an earlier import, left out."""
+    """A source to be staged: where to, and how. skip_lines: of an earlier import, left out.
+
+    starts: offsets of all pieces of a file that can be read from any of them on, by our own reader;
+    of these the task is to make those from first up to last, where layout and is_sorted are known.
+    """
 
     path: Path
     place: int
     folder: Path
     options: ReadOptions
-    read: Reader
+    read: Reader | None
     buckets: int
     rows: int
     skip_lines: int = 0
+    starts: tuple[int, ...] = ()
+    first: int = 0
+    last: int = 0
+    layout: Layout | None = None
+    is_sorted: bool = False
+
+    @property
+    def chunks_a_piece(self) -> int:
+        return chunks_a_piece(self.options, self.rows)
+
+
+def chunks_a_piece(options: ReadOptions, rows: int) -> int:
+    """How many chunks make a piece of a file whose pieces can be read apart."""
+    return max(1, rows // options.rows)
 
 
 def counts_of(chunk: Chunk) -> Counts:
@@ -128,110 +139,199 @@ def counts_of(chunk: Chunk) -> Counts:
     )  # fmt: skip
 
 
-def fingerprint(path: Path, prefix: int = 0) -> Fingerprint:
-    """Size and hash of a file, and the hash of its first ``prefix`` bytes."""
-    hasher, at_prefix, size = blake2b(digest_size=20), "", 0
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK if size >= prefix else min(_BLOCK, prefix - size)):
-            hasher.update(block)
-            size += len(block)
-            if size == prefix:
-                at_prefix = hasher.copy().hexdigest()
-    return Fingerprint(size, hasher.hexdigest(), at_prefix)
+def open_spans(task: StagingTask, workers: int) -> list[StagingTask]:
+    """What is left to do of a source, in parts for several workers; deletes what cannot stand.
+
+    Where a part begins it is only known what a file like its first lines would have there. A piece
+    that turns out to follow something else is made once more, with all pieces after it.
+    """
+    n = len(task.starts)
+    if not n:
+        entries = journal(task.folder)
+        return [] if entries and entries[-1].is_last else [task]
+    known: _Known | None = _Known(None, is_sorted=False)
+    spans: list[StagingTask] = []
+    for place in range(n):
+        path = entry_path(task.folder, place)
+        entry = _entry(path) if path.exists() else None
+        if entry is None:
+            if spans and spans[-1].last == place:
+                spans[-1] = replace(spans[-1], last=place + 1)
+            else:
+                before = known or _Known(first_layout(task.path, task.options), is_sorted=False)
+                spans.append(
+                    replace(
+                        task,
+                        first=place,
+                        last=place + 1,
+                        layout=before.layout,
+                        is_sorted=before.is_sorted,
+                    )
+                )
+            known = None
+        elif known is not None and not entry.follows(known.layout, is_sorted=known.is_sorted):
+            for other in range(place, n):
+                entry_path(task.folder, other).unlink(missing_ok=True)
+            again = replace(
+                task, first=place, last=n, layout=known.layout, is_sorted=known.is_sorted
+            )
+            return [*spans, again]
+        elif known is not None:
+            order = known.is_sorted if entry.order is None else entry.order
+            known = _Known(entry.layout, order)
+    return [part for span in spans for part in _parts(span, workers)]
 
 
-def stage(task: StagingTask) -> list[Entry]:
-    """Bring a source's rows into pieces, from where an earlier try stopped; returns all entries."""
+def _parts(span: StagingTask, workers: int) -> list[StagingTask]:
+    n = span.last - span.first
+    if workers <= 1 or n == 1:
+        return [span]
+    size = -(-n // (workers * _PARTS_OF_WORKER))
+    layout = first_layout(span.path, span.options)
+    parts = [replace(span, last=min(span.first + size, span.last))]
+    for first in range(span.first + size, span.last, size):
+        last = min(first + size, span.last)
+        parts.append(replace(span, first=first, last=last, layout=layout, is_sorted=False))
+    return parts
+
+
+def stage(task: StagingTask) -> None:
+    """Bring a source's rows into pieces: a span's, or all from where an earlier try stopped."""
     task.folder.mkdir(parents=True, exist_ok=True)
+    if task.starts:
+        _stage_span(task)
+        return
     entries = journal(task.folder)
-    if entries and entries[-1].is_last:
-        return entries
-    chunks = iter(task.read(task.path, task.options))
-    done = sum(entry.n_chunks for entry in entries)
-    _skip(chunks, done, task.path)
+    chunks = iter((task.read or _read)(task.path, task.options))
+    _skip(chunks, sum(entry.n_chunks for entry in entries), task.path)
+    _write_all(task, _gathered(chunks, task.rows), len(entries))
+
+
+def _read(path: Path, options: ReadOptions) -> Iterable[Chunk]:
+    return read_plays(path, options=options)
+
+
+def _stage_span(task: StagingTask) -> None:
+    """Write the pieces from ``first`` up to ``last`` of a source that can be read from any on."""
+    n = len(task.starts)
+    chunks_a_piece = task.chunks_a_piece
+    span = Span(
+        task.starts[task.first],
+        task.starts[task.last] if task.last < n else None,
+        1 + task.first * chunks_a_piece * task.options.rows,
+    )
+    layout = task.layout if task.first else None
+    start = Start(span, layout, is_sorted=task.is_sorted)
+    chunks = read_plays(task.path, options=task.options, start=start)
+    pieces = iter(lambda: list(islice(chunks, chunks_a_piece)), [])
+    held = ((piece, place == n - 1) for place, piece in enumerate(pieces, start=task.first))
+    _write_all(task, held, task.first)
+
+
+def _write_all(task: StagingTask, pieces: Iterable[tuple[list[Chunk], bool]], place: int) -> None:
     with ThreadPoolExecutor(1) as pool:  # a piece is written while the next is read
-        pending: Future[Entry] | None = None
-        place = len(entries)
-        for gathered, is_last in _gathered(chunks, task.rows):
+        pending: Future[None] | None = None
+        known = _Known(task.layout if task.first else None, is_sorted=task.is_sorted)
+        for chunks, is_last in pieces:
             if pending is not None:
-                entries.append(pending.result())
-            pending = pool.submit(_write, task, gathered, place, done, is_last=is_last)
-            place, done = place + 1, done + len(gathered)
+                pending.result()
+            before, known = known, known.after(chunks)
+            pending = pool.submit(_write, task, chunks, place, before, is_last=is_last)
+            place += 1
         if pending is not None:
-            entries.append(pending.result())
-    return entries
+            pending.result()
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known where a piece begins."""
+
+    layout: Layout | None
+    is_sorted: bool
+
+    def after(self, chunks: Sequence[Chunk]) -> _Known:
+        orders = [chunk.order for chunk in chunks if chunk.order is not None]
+        layout = chunks[-1].layout if chunks else self.layout
+        return _Known(layout, orders[-1] if orders else self.is_sorted)
 
 
 def journal(folder: Path) -> list[Entry]:
-    """Entries of a source's pieces that are whole."""
+    """Entries of a source's pieces that are whole, up to the first that is not there."""
     entries: list[Entry] = []
-    while (path := folder / f"{len(entries):06}.json").exists():
-        content: dict[str, Any] = json.loads(path.read_bytes())
-        content["counts"] = Counts(**content["counts"])
-        content["rules"] = tuple(content["rules"])
-        entries.append(Entry(**content))
+    while (path := entry_path(folder, len(entries))).exists():
+        entries.append(_entry(path))
     return entries
+
+
+def entry_path(folder: Path, place: int) -> Path:
+    """The file of a piece's entry."""
+    return folder / f"{place:06}.json"
+
+
+def _entry(path: Path) -> Entry:
+    content: dict[str, Any] = json.loads(path.read_bytes())
+    content["counts"] = Counts(**content["counts"])
+    content["rules"] = tuple(content["rules"])
+    for name in ("layout_before", "layout"):
+        if content[name] is not None:
+            names, separator, unknown = content[name].values()
+            content[name] = Layout(tuple(names), separator, tuple(unknown))
+    return Entry(**content)
 
 
 def pieces_of(folder: Path) -> list[Path]:
     """Pieces of a source that are whole and hold rows."""
-    paths = [folder / f"{place:06}.parquet" for place in range(len(journal(folder)))]
+    paths = [folder / f"{place:06}{SUFFIX}" for place in range(len(journal(folder)))]
     return [path for path in paths if path.exists()]
 
 
-def piece_table(
-    plays: Plays, buckets: int, *, source: Any, chunk: Any, lines: NDArray[np.int64]
-) -> pa.Table:
-    """Rows with the columns of ``PIECES``."""
-    n = len(plays)
-    known = plays.texts.players
-    by_code = np.array([bucket_of(text, buckets) for text in known] or [0], dtype=np.uint8)
-    extra = (
-        _months(plays.time),
-        by_code[plays.player],
-        np.broadcast_to(np.int32(source), n).astype(np.int32),
-        np.broadcast_to(np.int32(chunk), n).astype(np.int32),
-        lines,
-    )
-    arrays = [*arrow_of(plays).columns, *(pa.array(column) for column in extra)]
-    return pa.Table.from_arrays(arrays, schema=PIECES)
-
-
-def round_table(plays: Plays, rows: pa.Table) -> pa.Table:
-    """The first row of each round of a chunk, with the columns of ``ROUND_PIECES``."""
-    keys = round_keys(plays)
-    _, firsts = np.unique(keys, return_index=True)
-    mixed = np.zeros(len(firsts), dtype=np.bool_)
-    for cards in (plays.dealer_cards, plays.dealer_pair):
-        known = np.bincount(keys, (cards < NO_CARD).any(axis=1), minlength=len(firsts))
-        mixed |= (known > 0) & (known < np.bincount(keys, minlength=len(firsts)))
-    taken = rows.select([*_OF_ROUND, "month"]).take(pa.array(firsts))
-    return taken.append_column("is_mixed", pa.array(mixed)).cast(ROUND_PIECES)
-
-
-def write_piece(tables: list[pa.Table], rounds: list[pa.Table], path: Path) -> None:
-    """Write rows sorted by month and bucket, and their rounds beside them, both whole or not."""
-    _write_whole(pa.concat_tables(rounds), path.with_suffix(ROUNDS_SUFFIX))
-    table = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
-    keys = [table[name].to_numpy() for name in ("bucket", "month")]
-    table = table.take(pa.array(np.lexsort(keys)))
-    _write_whole(table, path)
-
-
-def _write_whole(table: pa.Table, path: Path) -> None:
-    draft = path.with_suffix(f"{path.suffix}.draft")
-    coded = [*TEXTS, "month", "bucket", "source", "chunk"]
+def write_piece(
+    parts: Sequence[tuple[Plays, NDArray[np.int64], NDArray[np.int32]]], path: Path, buckets: int
+) -> None:
+    """Write plays, their lines and their sources as a piece, and its rounds beside it."""
+    tables, places = [], []
+    n_rounds = 0
+    for plays, _, _ in parts:
+        keys, table = _rounds_of(plays, n_rounds)
+        places.append((keys + n_rounds).astype(np.int32))
+        tables.append(table)
+        n_rounds += len(table)
+    rounds = pa.concat_tables(tables)
+    draft = path.with_suffix(f"{ROUNDS_SUFFIX}.draft")
     pq.write_table(
-        table, draft, compression="lz4", row_group_size=_ROWS_OF_GROUP,
-        use_dictionary=[name for name in coded if name in table.schema.names],
-        write_statistics=["month", "bucket"] if "bucket" in table.schema.names else False,
+        rounds, draft, compression="lz4", use_dictionary=[*_CODED_OF_ROUND, "month"],
+        write_statistics=["month"],
     )  # fmt: skip
-    draft.replace(path)
+    draft.replace(path.with_suffix(ROUNDS_SUFFIX))
+    held = held_of([plays for plays, _, _ in parts])
+    held.columns["round"] = np.concatenate(places)
+    held.columns["line"] = np.concatenate([lines for _, lines, _ in parts])
+    held.columns["source"] = np.concatenate([sources for _, _, sources in parts])
+    write_held(held, path, buckets)
 
 
-def month_text(month: int) -> str:
-    """``2026-11`` for months since 1970, ``unknown`` for rows without a time."""
-    return "unknown" if month == UNKNOWN_MONTH else f"{1970 + month // 12:04}-{month % 12 + 1:02}"
+def _rounds_of(plays: Plays, first: int) -> tuple[NDArray[np.int64], pa.Table]:
+    """Each row's round, and the first row of each with the columns of ``ROUND_PIECES``."""
+    keys = round_keys(plays)
+    n = int(keys.max(initial=-1)) + 1
+    firsts = np.empty(n, dtype=np.int64)
+    firsts[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # the last to be written stays
+    n_rows = np.bincount(keys, minlength=n)
+    mixed = np.zeros(n, dtype=np.bool_)
+    for cards in (plays.dealer_cards, plays.dealer_pair):
+        known = np.bincount(keys[(cards < NO_CARD).any(axis=1)], minlength=n)
+        mixed |= (known > 0) & (known < n_rows)
+    heads = plays.take(firsts)
+    table = plays_arrays(held_of([heads])).select(_OF_ROUND)
+    extra = {
+        "month": months_of(heads.time),
+        "is_mixed": mixed,
+        "place": np.arange(first, first + n, dtype=np.int32),
+        "n_rows": n_rows.astype(np.int32),
+    }
+    for name, values in extra.items():
+        table = table.append_column(name, pa.array(values))
+    return keys, table.cast(ROUND_PIECES)
 
 
 def _skip(chunks: Iterator[Chunk], n: int, path: Path) -> None:
@@ -255,43 +355,44 @@ def _gathered(chunks: Iterator[Chunk], rows: int) -> Iterator[tuple[list[Chunk],
 
 
 def _write(
-    task: StagingTask, chunks: list[Chunk], place: int, first: int, *, is_last: bool
-) -> Entry:
+    task: StagingTask, chunks: list[Chunk], place: int, before: _Known, *, is_last: bool
+) -> None:
     name = task.folder / f"{place:06}"
-    tables, rounds = [], []
+    parts = []
     counts = Counts()
     warnings: Counter[str] = Counter()
     rules: dict[str, None] = {}
     quarantine = name.with_suffix(".csv")
-    quarantine.unlink(missing_ok=True)  # of a try that was killed
+    for suffix in (".csv", SUFFIX, ROUNDS_SUFFIX):  # of a try that was killed, or began wrongly
+        name.with_suffix(suffix).unlink(missing_ok=True)
     with QuarantineFile(quarantine) as file:
-        for number, chunk in enumerate(chunks, first):
+        for chunk in chunks:
             if chunk.next_line < task.skip_lines:  # strictly: a last line may have been cut short
                 continue
-            table = piece_table(
-                chunk.plays, task.buckets, source=task.place, chunk=number, lines=chunk.lines
-            )
-            tables.append(table)
-            rounds.append(round_table(chunk.plays, table))
+            plays = chunk.plays
+            if len(plays):
+                source = np.full(len(plays), task.place, dtype=np.int32)
+                parts.append((plays, chunk.lines, source))
             counts += counts_of(chunk)
             warnings.update(chunk.warnings)
-            used = np.unique(chunk.plays.rules)
-            rules |= dict.fromkeys(chunk.plays.texts.rules[code] for code in used if code >= 0)
+            used = np.flatnonzero(np.bincount(plays.rules - NO_CODE)[1:])
+            rules |= dict.fromkeys(plays.texts.rules[code] for code in used.tolist())
             file.write(task.path.name, chunk.quarantined)
-    if sum(map(len, tables)):
-        write_piece(tables, rounds, name.with_suffix(".parquet"))
+    if parts:
+        write_piece(parts, name.with_suffix(SUFFIX), task.buckets)
     next_line = chunks[-1].next_line if chunks else 0
-    entry = Entry(counts, next_line, len(chunks), is_last, dict(warnings), tuple(rules))
-    write_atomically(name.with_suffix(".json"), json.dumps(asdict(entry)).encode())
-    return entry
-
-
-def bucket_of(player: str, buckets: int) -> int:
-    """The bucket of a player, the same for ever."""
-    digest = blake2b(player.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little") % buckets
-
-
-def _months(times: NDArray[np.int64]) -> NDArray[np.int32]:
-    months = times.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
-    return np.where(times == NO_TIME, UNKNOWN_MONTH, months).astype(np.int32)
+    after = before.after(chunks)
+    orders = [chunk.order for chunk in chunks]
+    entry = Entry(
+        counts,
+        next_line,
+        len(chunks),
+        is_last,
+        dict(warnings),
+        tuple(rules),
+        layout_before=before.layout,
+        layout=after.layout,
+        believed=before.is_sorted if orders and orders[0] is None else None,
+        order=after.is_sorted if any(order is not None for order in orders) else None,
+    )
+    write_atomically(entry_path(task.folder, place), json.dumps(asdict(entry)).encode())

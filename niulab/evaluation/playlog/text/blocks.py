@@ -13,14 +13,16 @@ import numpy as np
 
 from niulab.errors import PlayLogError
 
-__all__ = ["MOST_LINE_BYTES", "Block", "Source", "line_text"]
+__all__ = ["MOST_BLOCK_BYTES", "MOST_LINE_BYTES", "Block", "Source", "Span", "line_text"]
 
 MOST_LINE_BYTES = 1 << 20
 """A longer line is no row."""
 
+MOST_BLOCK_BYTES = 1 << 26
+"""Lines that are together longer than this stand in several blocks, however few they are."""
+
 _PIECE = 1 << 22
 _STEP = 1 << 16  # of a compressed file: what a fault inside a step costs
-_MOST_BLOCK = 1 << 26
 _SHOWN = 4096  # bytes kept of a line nobody can hold
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _BOMS = {
@@ -46,14 +48,26 @@ class Block:
     is_overlong: bool = False
 
 
-class Source:
-    """One flat log on disk; ``blocks`` reads it once, ``warnings`` says what was found."""
+@dataclass(frozen=True)
+class Span:
+    """Bytes of a plain file from the begin of a line: ``start`` up to ``stop`` (None: its end)."""
 
-    def __init__(self, path: Path, encoding: str | None = None) -> None:
+    start: int = 0
+    stop: int | None = None
+    first_line: int = 1
+
+
+class Source:
+    """One flat log on disk, or a span of it; ``blocks`` reads it once, ``warnings`` says what was
+    found.
+    """
+
+    def __init__(self, path: Path, encoding: str | None = None, span: Span | None = None) -> None:
         self.path = path
+        self.span = span or Span()
         self.encoding = encoding
         self.warnings: dict[str, int] = {}
-        self._is_damaged = False
+        self._is_damaged = self._is_packed = False
         if encoding is not None:
             try:
                 b"12".decode(encoding, "replace")  # refuses codecs that are not of text, too
@@ -65,16 +79,17 @@ class Source:
         """Blocks of ``rows`` lines (fewer of very long lines, and at the end)."""
         parts: list[bytes] = []
         n_ends = size = 0
-        line = 1
+        line = self.span.first_line
         is_skipping = False
         for piece in self._pieces_with_line_feeds():
             if is_skipping:
                 _, found, piece = piece.partition(b"\n")  # noqa: PLW2901 - the rest is the piece
                 is_skipping = not found
+            n_before, size_before = n_ends, size
             parts.append(piece)
             n_ends += piece.count(b"\n")
             size += len(piece)
-            if n_ends < rows and size < _MOST_BLOCK:
+            if n_ends < rows and size < MOST_BLOCK_BYTES:
                 continue
             held = b"".join(parts)
             if not n_ends:
@@ -82,11 +97,12 @@ class Source:
                 line += 1
                 parts, size, is_skipping = [], 0, True
                 continue
-            ends = np.flatnonzero(np.frombuffer(held, dtype=np.uint8) == ord("\n")) + 1
+            ends = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == ord("\n")) + 1
             start = done = 0
-            while n_ends - done >= rows or (size - start >= _MOST_BLOCK and n_ends > done):
+            while n_ends - done >= rows or (size - start >= MOST_BLOCK_BYTES and n_ends > done):
                 n = min(rows, n_ends - done)
-                stop = int(ends[done + n - 1])
+                place = done + n - 1 - n_before  # of its end among those of the last piece
+                stop = size_before + int(ends[place]) if place >= 0 else held.rfind(b"\n") + 1
                 yield Block(held[start:stop], line, n)
                 line, start, done = line + n, stop, done + n
             parts, size, n_ends = [held[start:]], size - start, n_ends - done
@@ -97,10 +113,10 @@ class Source:
 
     def _pieces_with_line_feeds(self) -> Iterator[bytes]:
         """Pieces whose lines end in LF: a file without LF and with CR ends its lines so."""
-        is_first, swaps = True, False
+        is_first, swaps = self.span.start == 0, False
         for piece in self._pieces_of_utf8():
             if is_first:
-                is_first, swaps = False, b"\r" in piece and b"\n" not in piece
+                is_first, swaps = False, _ends_in_cr(piece)
             yield piece.replace(b"\r", b"\n") if swaps else piece
 
     def _pieces_of_utf8(self) -> Iterator[bytes]:
@@ -108,7 +124,7 @@ class Source:
         (``line_text`` decides line by line).
         """
         decoder = None
-        is_first = True
+        is_first = self.span.start == 0
         for piece in self._pieces():
             if is_first:
                 is_first = False
@@ -119,6 +135,13 @@ class Source:
             yield decoder.decode(piece).encode("utf-8", "replace") if decoder else piece
         if decoder:
             yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+
+    def is_plain(self) -> bool:
+        """Whether lines can be read from any of them on: neither packed nor to be decoded."""
+        first = next(self._pieces(), b"")
+        if self._is_packed or _ends_in_cr(first):
+            return False
+        return self._encoding_of(first)[0] == "utf-8"
 
     def _encoding_of(self, start: bytes) -> tuple[str, int]:
         """The encoding, and how long the mark at the start is."""
@@ -142,13 +165,15 @@ class Source:
         except OSError as error:
             raise PlayLogError(f"cannot read '{self.path}': {error.strerror}") from None
         with file:
-            kind = file.read(4)
-            file.seek(0)
+            kind = b"" if self.span.start else file.read(4)
+            file.seek(self.span.start)
             stream = _opened(file, kind)
-            size = _PIECE if stream is file else _STEP
-            while True:
+            self._is_packed = stream is not file
+            size = _STEP if self._is_packed else _PIECE
+            left = None if self.span.stop is None else self.span.stop - self.span.start
+            while left is None or left > 0:
                 try:
-                    piece = stream.read(size)
+                    piece = stream.read(size if left is None else min(size, left))
                 except _DAMAGED as error:
                     if stream is file:
                         raise PlayLogError(f"cannot read '{self.path}': {error}") from None
@@ -157,7 +182,12 @@ class Source:
                     return
                 if not piece:
                     return
+                left = None if left is None else left - len(piece)
                 yield piece
+
+
+def _ends_in_cr(piece: bytes) -> bool:
+    return b"\r" in piece and b"\n" not in piece
 
 
 def _opened(file: IO[bytes], kind: bytes) -> Any:

@@ -19,6 +19,8 @@ from niulab.engine.cards import N_CARDS, RANKS, parse_card
 from niulab.errors import CardError
 from niulab.evaluation.playlog.chunk import CardIds
 from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, NO_TIME
+from niulab.evaluation.playlog.text.kernels import EMPTY
+from niulab.evaluation.playlog.text.rows import Plain
 
 __all__ = ["Codes", "Read", "read_codes", "read_hands", "read_numbers", "read_times"]
 
@@ -58,6 +60,8 @@ def _distinct(column: Any) -> tuple[list[str], NDArray[np.int32]]:
 def read_codes(column: Any) -> Codes:
     """Texts into codes, in the order of their first row."""
     texts, places = _distinct(column)
+    if (found := _codes_in_order(column, texts, places)) is not None:
+        return found
     first = np.full(len(texts), len(places), dtype=np.int64)
     np.minimum.at(first, places, np.arange(len(places)))
     codes: dict[str, int] = {}
@@ -66,6 +70,24 @@ def read_codes(column: Any) -> Codes:
         if texts[place] and first[place] < len(places):
             new[place] = codes.setdefault(texts[place], len(codes))
     return Codes(new[places] if len(texts) else np.zeros(0, np.int32), tuple(codes))
+
+
+def _codes_in_order(column: Any, texts: list[str], places: NDArray[np.int32]) -> Codes | None:
+    """Codes of texts that are known in the order of their first row, without space around them."""
+    if not len(places) or not pa.types.is_dictionary(column.type):
+        return None
+    if places[0] or column.dictionary.to_pylist() != texts:
+        return None
+    highest = np.maximum.accumulate(places)
+    if (np.diff(highest) > 1).any() or highest[-1] != len(texts) - 1:
+        return None
+    if "" not in texts:
+        return Codes(places, tuple(texts))
+    empty = texts.index("")
+    new = np.arange(len(texts), dtype=np.int32)
+    new[empty:] -= 1
+    new[empty] = NO_CODE
+    return Codes(new[places], (*texts[:empty], *texts[empty + 1 :]))
 
 
 def _by_text(
@@ -110,6 +132,9 @@ def _number_of(text: str) -> int | None:
 
 def read_numbers(column: Any, name: str, *, empty: int | np.int64 = 0) -> Read:
     """Whole numbers, int64 (n,), ``empty`` for an empty field."""
+    if isinstance(column, Plain):
+        values = column.values
+        return Read(values if empty == EMPTY else np.where(values == EMPTY, empty, values), {})
     what = "a seat" if name.endswith("seat") else "cents"
     return _by_text(
         column,
@@ -121,6 +146,8 @@ def read_numbers(column: Any, name: str, *, empty: int | np.int64 = 0) -> Read:
 
 def read_times(column: Any, name: str, zone: tzinfo) -> Read:
     """ISO-8601 times into microseconds since 1970 (UTC), int64 (n,); in ``zone`` if in none."""
+    if isinstance(column, Plain):
+        return Read(column.values, {})
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     fast = _plain_times(column.dictionary)
@@ -177,9 +204,11 @@ def _card_of(text: str, ids: CardIds | None) -> int | str:
 
 def read_hands(column: Any, name: str, counts: tuple[int, ...], ids: CardIds | None = None) -> Read:
     """Cards of each row, uint8 (n, max(counts)), NO_CARD where none: in the order written."""
+    width = max(counts)
+    if isinstance(column, Plain):
+        return Read(column.values[:, :width], {})
     if pa.types.is_dictionary(column.type):
         column = column.cast(pa.string())
-    width = max(counts)
     trimmed = pc.utf8_trim_whitespace(column)
     sizes, starts, tokens, known = _tokens(trimmed, ids)
     if any(isinstance(card, str) for card in known):

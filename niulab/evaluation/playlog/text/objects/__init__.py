@@ -1,0 +1,1 @@
+"""Lines of JSON split by compiled loops."""
