@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from niulab.engine.rules import RuleSet, load_rules, shipped_names
 from niulab.errors import PlayLogError
 from niulab.evaluation.playlog.chunk import Chunk, Quarantined, ReadOptions, Start
-from niulab.evaluation.playlog.flat import CODES, HANDS
+from niulab.evaluation.playlog.flat import CODES, HANDS, TIMES
 from niulab.evaluation.playlog.plays import (
     BOXES,
     NO_CARD,
@@ -37,6 +37,7 @@ from niulab.evaluation.playlog.text.fields import (
     read_numbers,
     read_times,
 )
+from niulab.evaluation.playlog.text.kernels import EMPTY
 
 __all__ = ["looks_sorted", "read_plays", "sheets_of"]
 
@@ -44,8 +45,6 @@ _MOST_SEAT = 126
 _FEWEST_SORTED = 20  # hands in a row that chance sorts once in 120 each
 _HEAD = 200  # hands that are looked at before all others
 _NOT_VOID = {"", "0", "false", "no"}
-_MISSING = np.int64(np.iinfo(np.int64).min)
-_TIMES = ("time", "bet_time", "close_time")
 
 
 def read_plays(
@@ -132,18 +131,18 @@ class _Columns:
         return read.values
 
     def number(self, name: str, *, least: int | None = None) -> NDArray[np.int64]:
-        """Whole numbers, _MISSING where a field is empty."""
+        """Whole numbers, EMPTY where a field is empty."""
         if not self.is_given(name):
-            return np.full(self.n, _MISSING)
-        values = self.keep(read_numbers(self.text(name), name, empty=_MISSING))
+            return np.full(self.n, EMPTY)
+        values = self.keep(read_numbers(self.text(name), name))
         if least is not None:
-            self.refuse((values < least) & (values != _MISSING), f"{name} is negative")
+            self.refuse((values < least) & (values != EMPTY), f"{name} is negative")
         return values
 
     def cents(self, name: str, *, least: int | None = None, empty: int = 0) -> NDArray[np.int64]:
         """Numbers with another value where a field is empty."""
         values = self.number(name, least=least)
-        return np.where(values == _MISSING, empty, values)
+        return np.where(values == EMPTY, empty, values)
 
     def refuse(self, rows: NDArray[np.bool_], reason: str) -> None:
         for row in np.flatnonzero(rows).tolist():
@@ -219,7 +218,7 @@ class _Checker:
         flags = np.where(known, 0, int(Flag.UNKNOWN_RULES)).astype(np.uint16)
         self._seats(columns, arrays, sheets)
 
-        for name in _TIMES:
+        for name in TIMES:
             if columns.is_given(name):
                 arrays[name] = columns.keep(read_times(columns.text(name), name, self.zone))
         for name, (column, counts) in HANDS.items():
@@ -262,7 +261,7 @@ class _Checker:
         limit = np.minimum(most, _MOST_SEAT)[arrays["rules"]]
         for name in ("seat", "first_seat"):
             seat = columns.number(name)
-            is_empty = seat == _MISSING
+            is_empty = seat == EMPTY
             wrong = ((seat < 1) | (seat > limit)) & ~is_empty
             for row in np.flatnonzero(wrong).tolist():
                 columns.reasons.setdefault(
@@ -278,7 +277,7 @@ class _Checker:
         for place, box in enumerate(BOXES):
             columns.refuse(after[:, place] < 0, f"late_{box} takes more than {box} holds")
         nets = np.stack([columns.number(f"net_{box}") for box in BOXES], axis=1)
-        has_net: NDArray[np.bool_] = nets != _MISSING
+        has_net: NDArray[np.bool_] = nets != EMPTY
         arrays["nets"] = np.where(has_net, nets, 0)
         arrays["cover"] = np.stack(
             [columns.cents(f"cover_{box}", least=0, empty=-1) for box in BOXES[1:3]], axis=1

@@ -24,6 +24,8 @@ __all__ = [
     "HANDS",
     "NUMBERS",
     "OPTIONAL",
+    "SCHEMA",
+    "TIMES",
     "FlatFormat",
     "flat_columns",
     "flat_lines",
@@ -41,6 +43,7 @@ _OPTIONAL = """
 """
 CORE, OPTIONAL = tuple(_CORE.split()), tuple(_OPTIONAL.split())
 COLUMNS = (*CORE, *OPTIONAL)
+SCHEMA = frozenset(COLUMNS)
 
 NUMBERS = (
     "seat",
@@ -52,6 +55,9 @@ NUMBERS = (
     "promo",
 )
 """Columns of whole numbers; the rest is text, times and cards."""
+
+TIMES = ("time", "bet_time", "close_time")
+"""Columns of times, here and in ``Plays``."""
 
 CODES = {
     "round_id": "round",
@@ -94,7 +100,7 @@ def flat_columns(plays: Plays) -> dict[str, list[str]]:
         text or ("void" if void else "")
         for text, void in zip(texts["void"], is_void.tolist(), strict=True)
     ]
-    for name in ("time", "bet_time", "close_time"):
+    for name in TIMES:
         texts[name] = _times(getattr(plays, name))
     for name, (column, _) in HANDS.items():
         texts[name] = _hands(getattr(plays, column))

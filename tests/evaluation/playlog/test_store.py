@@ -18,11 +18,12 @@ from niulab.evaluation.playlog.flat import flat_lines
 from niulab.evaluation.playlog.plays import NO_TIME, Flag
 from niulab.evaluation.playlog.quarantine import read_quarantine
 from niulab.evaluation.playlog.store import importing, merging
-from niulab.evaluation.playlog.store.columns import arrow_of, plays_of
+from niulab.evaluation.playlog.store.columns import plays_of
 from niulab.evaluation.playlog.store.exporting import export_log
 from niulab.evaluation.playlog.store.folder import create_store, open_store
 from niulab.evaluation.playlog.store.importing import check_log, import_log
 from niulab.evaluation.playlog.store.loading import player_plays, scan_buckets, scan_rounds
+from niulab.evaluation.playlog.store.pieces.held import held_of, plays_arrays
 
 SMALL = ReadOptions(rows=100)
 
@@ -57,7 +58,7 @@ def test_plays_survive_arrow():
     plays.cards[3] = 52
     plays.time[4] = NO_TIME
     plays.dealer[5] = -1
-    back = plays_of(arrow_of(plays))
+    back = plays_of(plays_arrays(held_of([plays])))
     assert back.texts.players == plays.texts.players
     for name in plays.COLUMNS:
         assert np.array_equal(getattr(back, name), getattr(plays, name)), name

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from niulab.evaluation.playlog import flat
 from niulab.evaluation.playlog.plays import BOXES, NO_CARD, NO_CODE, NO_TIME, Plays, Vocabularies
 
 __all__ = [
@@ -22,42 +23,19 @@ __all__ = [
     "NUMBERS",
     "PLAYS",
     "TEXTS",
-    "TIMES",
-    "arrow_of",
     "binary_hands",
     "plays_of",
     "times_of",
     "utc_times",
 ]
 
-TEXTS = {
-    "round_id": "round",
-    "table": "table",
-    "dealer": "dealer",
-    "rules": "rules",
-    "player": "player",
-    "seat_order": "seat_order",
-    "deal_method": "deal_method",
-    "shoe": "shoe",
-    "shuffle_id": "shuffle",
-    "shuffler": "shuffler",
-    "void": "void",
-}
+TEXTS = flat.CODES
 """Text columns of the store and the column of ``Plays`` behind each."""
-
-TIMES = ("time", "bet_time", "close_time")
-"""Columns of times, here and in ``Plays``."""
 
 NUMBERS = ("seat", "packet", "first_seat", "promo", "flags")
 """Columns of numbers, here and in ``Plays``."""
 
-HANDS = {
-    "cards": "cards",
-    "dealer_cards": "dealer_cards",
-    "pair": "pair",
-    "dealer_pair": "dealer_pair",
-    "cards_shown": "shown",
-}
+HANDS = {name: column for name, (column, _) in flat.HANDS.items()}
 """Columns of cards and the column of ``Plays`` behind each."""
 
 MONEY = {
@@ -78,7 +56,7 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 PLAYS = pa.schema(
     [
         *((name, _TEXT) for name in TEXTS),
-        *((name, _TIME) for name in TIMES),
+        *((name, _TIME) for name in flat.TIMES),
         ("seat", pa.int8()),
         ("packet", pa.int8()),
         ("first_seat", pa.int8()),
@@ -89,22 +67,6 @@ PLAYS = pa.schema(
     ]
 )
 """Columns of the table ``plays``, one row a round and seat, each with the columns of its round."""
-
-
-def arrow_of(plays: Plays) -> pa.Table:
-    """The rows as a table with the columns of ``PLAYS``."""
-    arrays: list[pa.Array] = []
-    for column in TEXTS.values():
-        codes = getattr(plays, column)
-        indices = pa.array(codes, mask=codes == NO_CODE)
-        known = pa.array(getattr(plays.texts, Plays.CODES[column]), pa.string())
-        arrays.append(pa.DictionaryArray.from_arrays(indices, known))
-    arrays += [times_of(getattr(plays, name)) for name in TIMES]
-    arrays += [pa.array(getattr(plays, name)) for name in NUMBERS]
-    for column, place in MONEY.values():
-        arrays.append(pa.array(np.ascontiguousarray(getattr(plays, column)[:, place])))
-    arrays += [binary_hands(getattr(plays, column)) for column in HANDS.values()]
-    return pa.Table.from_arrays(arrays, schema=PLAYS)
 
 
 def plays_of(table: pa.Table, rules: Sequence[str] = ()) -> Plays:
@@ -120,7 +82,7 @@ def plays_of(table: pa.Table, rules: Sequence[str] = ()) -> Plays:
         if name in has:
             first = tuple(rules) if name == "rules" else ()
             columns[column], texts[Plays.CODES[column]] = _codes(table[name], first)
-    for name in has.intersection(TIMES):
+    for name in has.intersection(flat.TIMES):
         numbers = table[name].cast(_TIME).cast(pa.int64())
         columns[name] = _numpy(pc.fill_null(numbers, NO_TIME), np.int64)
     for name in has.intersection(NUMBERS):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 
 from niulab.errors import PlayLogError
-from niulab.evaluation.playlog.checking import read_plays, sheets_of
-from niulab.evaluation.playlog.chunk import Chunk, ReadOptions
+from niulab.evaluation.playlog.checking import sheets_of
+from niulab.evaluation.playlog.chunk import ReadOptions
 from niulab.evaluation.playlog.plays import Flag
 from niulab.evaluation.playlog.quarantine import QuarantineFile, read_quarantine
 from niulab.evaluation.playlog.store.database import DEFAULT_MEMORY, database, memory_bytes
@@ -26,6 +26,7 @@ from niulab.evaluation.playlog.store.staging import (
     StagingTask,
     chunks_a_piece,
     counts_of,
+    flat_chunks,
     journal,
     open_spans,
     pieces_of,
@@ -129,7 +130,7 @@ def check_log(
     try:
         for place, path in enumerate(map(Path, paths)):
             (progress or _silent)(f"reading {path.name}", place, len(paths))
-            for chunk in (read or _read)(path, options or ReadOptions()):
+            for chunk in (read or flat_chunks)(path, options or ReadOptions()):
                 counts += counts_of(chunk)
                 reasons.update(row.reason for row in chunk.quarantined)
                 flags.update(
@@ -142,10 +143,6 @@ def check_log(
         if file is not None:
             file.close()
     return Checked(counts, dict(reasons), dict(flags), dict(warnings))
-
-
-def _read(path: Path, options: ReadOptions) -> Iterable[Chunk]:
-    return read_plays(path, options=options)
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:

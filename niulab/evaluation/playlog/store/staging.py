@@ -43,6 +43,7 @@ __all__ = [
     "chunks_a_piece",
     "counts_of",
     "entry_path",
+    "flat_chunks",
     "journal",
     "open_spans",
     "pieces_of",
@@ -202,12 +203,13 @@ def stage(task: StagingTask) -> None:
         _stage_span(task)
         return
     entries = journal(task.folder)
-    chunks = iter((task.read or _read)(task.path, task.options))
+    chunks = iter((task.read or flat_chunks)(task.path, task.options))
     _skip(chunks, sum(entry.n_chunks for entry in entries), task.path)
     _write_all(task, _gathered(chunks, task.rows), len(entries))
 
 
-def _read(path: Path, options: ReadOptions) -> Iterable[Chunk]:
+def flat_chunks(path: Path, options: ReadOptions) -> Iterable[Chunk]:
+    """The reader of flat logs."""
     return read_plays(path, options=options)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from niulab.errors import PlayLogError
 from niulab.evaluation.playlog.chunk import Quarantined
-from niulab.evaluation.playlog.flat import COLUMNS, CORE, HANDS
+from niulab.evaluation.playlog.flat import COLUMNS, CORE, HANDS, SCHEMA
 from niulab.evaluation.playlog.text.blocks import MOST_LINE_BYTES, line_text
 from niulab.evaluation.playlog.text.layout import Layout, json_row, layout_of, split_line
 from niulab.evaluation.playlog.text.rows import Rows, shown
@@ -20,7 +20,6 @@ from niulab.evaluation.playlog.text.rows import Rows, shown
 __all__ = ["Careful", "is_blank", "no_columns", "unknown_key"]
 
 _HEADER = "\0header"
-_SCHEMA = frozenset(COLUMNS)
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 
 
@@ -134,7 +133,7 @@ class Careful:
             fields = [_json_text(name, row.get(name)) for name in COLUMNS]
         except (ValueError, OverflowError) as error:
             return f"unreadable JSON: {str(error)[:100]}"
-        for name in row.keys() - _SCHEMA:
+        for name in row.keys() - SCHEMA:
             self.rows.warn(unknown_key(name))
         self.fields.append(fields)
         return ""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from niulab.engine.cards import RANKS, SUITS
 from niulab.evaluation.playlog.chunk import ReadOptions
-from niulab.evaluation.playlog.flat import COLUMNS, CORE, HANDS, NUMBERS
+from niulab.evaluation.playlog.flat import COLUMNS, CORE, HANDS, NUMBERS, SCHEMA, TIMES
 from niulab.evaluation.playlog.text.blocks import Block, line_text
 from niulab.evaluation.playlog.text.careful import Careful, no_columns, unknown_key
 from niulab.evaluation.playlog.text.kernels import (
@@ -30,8 +30,6 @@ from niulab.evaluation.playlog.text.rows import Plain, Rows
 
 __all__ = ["read_clean"]
 
-_KNOWN = frozenset(COLUMNS)
-_TIMES = frozenset({"time", "bet_time", "close_time"})
 _BETWEEN = "\x1f"  # fields of an odd line, once they are known
 _MOST_ODD = 0.25  # of a block's lines
 
@@ -138,8 +136,8 @@ def _json_form(keys: list[str]) -> _Form | None:
     except UnicodeEncodeError:
         return None
     ends = np.cumsum([len(key) for key in written]).tolist()
-    names = tuple(key if key in _KNOWN else None for key in keys)
-    unknown = tuple(key for key in keys if key not in _KNOWN)
+    names = tuple(key if key in SCHEMA else None for key in keys)
+    unknown = tuple(key for key in keys if key not in SCHEMA)
     return _Form(names, 0, b"".join(written), tuple(ends), unknown)
 
 
@@ -250,7 +248,7 @@ def _kind_of(name: str | None) -> int:
         return SKIP
     if name in NUMBERS:
         return NUMBER
-    return TIME if name in _TIMES else HAND if name in HANDS else TEXT
+    return TIME if name in TIMES else HAND if name in HANDS else TEXT
 
 
 class _Values:

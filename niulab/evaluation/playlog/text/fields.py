@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from niulab.engine.cards import N_CARDS, RANKS, parse_card
 from niulab.errors import CardError
 from niulab.evaluation.playlog.chunk import CardIds
-from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, NO_TIME
+from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE
 from niulab.evaluation.playlog.text.kernels import EMPTY
 from niulab.evaluation.playlog.text.rows import Plain
 
@@ -93,11 +93,10 @@ def _codes_in_order(column: Any, texts: list[str], places: NDArray[np.int32]) ->
 def _by_text(
     column: Any,
     read: Callable[[str], int | None],
-    empty: int | np.int64,
     fault: Callable[[str], str],
 ) -> Read:
     texts, places = _distinct(column)
-    values = np.full(len(texts), empty, dtype=np.int64)
+    values = np.full(len(texts), EMPTY, dtype=np.int64)
     bad: dict[int, str] = {}
     for place, text in enumerate(texts):
         if text:
@@ -130,22 +129,22 @@ def _number_of(text: str) -> int | None:
     return value if abs(value) <= _MOST_CENTS else None
 
 
-def read_numbers(column: Any, name: str, *, empty: int | np.int64 = 0) -> Read:
-    """Whole numbers, int64 (n,), ``empty`` for an empty field."""
+def read_numbers(column: Any, name: str) -> Read:
+    """Whole numbers, int64 (n,), EMPTY for an empty field."""
     if isinstance(column, Plain):
-        values = column.values
-        return Read(values if empty == EMPTY else np.where(values == EMPTY, empty, values), {})
+        return Read(column.values, {})
     what = "a seat" if name.endswith("seat") else "cents"
     return _by_text(
         column,
         _number_of,
-        empty,
         lambda text: f"{name} '{_shown(text)}' is no whole number ({what})",
     )
 
 
 def read_times(column: Any, name: str, zone: tzinfo) -> Read:
-    """ISO-8601 times into microseconds since 1970 (UTC), int64 (n,); in ``zone`` if in none."""
+    """ISO-8601 times into microseconds since 1970 (UTC), int64 (n,), EMPTY for an empty field; in
+    ``zone`` if in none.
+    """
     if isinstance(column, Plain):
         return Read(column.values, {})
     if not pa.types.is_dictionary(column.type):
@@ -156,7 +155,6 @@ def read_times(column: Any, name: str, zone: tzinfo) -> Read:
     return _by_text(
         column,
         lambda text: _time_of(text, zone),
-        NO_TIME,
         lambda text: f"{name} '{_shown(text)}' is no ISO-8601 time",
     )
 

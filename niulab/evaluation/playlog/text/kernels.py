@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from niulab.evaluation.playlog.plays import NO_CARD, NO_TIME
 from niulab.evaluation.playlog.text.objects.kernels import split_json
 
 __all__ = ["EMPTY", "HAND", "NUMBER", "SKIP", "TEXT", "TIME", "gather_texts", "read_lines"]
@@ -19,7 +20,7 @@ __all__ = ["EMPTY", "HAND", "NUMBER", "SKIP", "TEXT", "TIME", "gather_texts", "r
 SKIP, NUMBER, TIME, HAND, TEXT = range(5)
 """What a column holds."""
 
-EMPTY = np.iinfo(np.int64).min
+EMPTY = NO_TIME
 """The number or time of an empty field."""
 
 _TILE = 256
@@ -28,7 +29,6 @@ _TILE = 256
 _LONGEST = 100_000
 _MOST_DIGITS = 15
 _QUOTE, _SPACE = 0x22, 0x20
-_NO_CARD = 52
 
 
 @njit(cache=True, nogil=True)
@@ -316,7 +316,7 @@ def _read_hands(data, begins, ends, rows, n, counts, ranks, suits, values):
         if not counts >> size & 1:
             return False
         for k in range(size, 5):
-            values[row, k] = _NO_CARD
+            values[row, k] = NO_CARD
         before = i
     return True
 

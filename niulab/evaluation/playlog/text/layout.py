@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from niulab.errors import PlayLogError, nearest
-from niulab.evaluation.playlog.flat import COLUMNS, CORE
+from niulab.evaluation.playlog.flat import CORE, SCHEMA
 
 __all__ = ["SEPARATORS", "Layout", "json_row", "layout_of", "split_line", "verify_core"]
 
 SEPARATORS = ",;\t|"
-_KNOWN = frozenset(COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,15 @@ def layout_of(text: str, separator: str | None, origin: str) -> Layout:
     if separator is not None and (separator not in SEPARATORS or len(separator) != 1):
         raise PlayLogError(f"no separator {separator!r}: write one of , ; | or a tab")
     options = [separator] if separator else list(SEPARATORS)
-    fields = max((_clean(text, option) for option in options), key=lambda f: len(_KNOWN & set(f)))
-    found = [name for name in fields if name in _KNOWN]
+    fields = max((_clean(text, option) for option in options), key=lambda f: len(SCHEMA & set(f)))
+    found = [name for name in fields if name in SCHEMA]
     verify_core(found, fields, origin)
     if len(set(found)) < len(found):
         twice = sorted({name for name in found if found.count(name) > 1})
         raise PlayLogError(f"{origin}: the header names {', '.join(twice)} twice: keep one")
     used = next(option for option in options if _clean(text, option) == fields)
-    names = tuple(name if name in _KNOWN else None for name in fields)
-    return Layout(names, used, tuple(name for name in fields if name and name not in _KNOWN))
+    names = tuple(name if name in SCHEMA else None for name in fields)
+    return Layout(names, used, tuple(name for name in fields if name and name not in SCHEMA))
 
 
 def verify_core(found: Iterable[str], given: Iterable[str], origin: str) -> None:
@@ -61,7 +60,7 @@ def verify_core(found: Iterable[str], given: Iterable[str], origin: str) -> None
     missing = [name for name in CORE if name not in set(found)]
     if not missing:
         return
-    strange = [name for name in given if name and name not in _KNOWN]
+    strange = [name for name in given if name and name not in SCHEMA]
     if len(missing) == len(CORE):
         raise PlayLogError(
             f"{origin}: no header of a play log in the first line; write the columns "
@@ -99,6 +98,6 @@ def json_row(text: str) -> dict[str, Any]:
         raise ValueError("nested too deep") from None
     if not isinstance(row, dict):
         raise ValueError(f"a row is an object, this is {type(row).__name__}")
-    if row.keys() <= _KNOWN:
+    if row.keys() <= SCHEMA:
         return row
     return {name.strip().casefold(): value for name, value in row.items()}

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from niulab.evaluation.playlog.flat import TIMES
 from niulab.evaluation.playlog.plays import NO_CODE, Plays, Vocabularies
 from niulab.evaluation.playlog.store.columns import (
     HANDS,
@@ -21,7 +22,6 @@ from niulab.evaluation.playlog.store.columns import (
     NUMBERS,
     PLAYS,
     TEXTS,
-    TIMES,
     binary_hands,
     times_of,
 )

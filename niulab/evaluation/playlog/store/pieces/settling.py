@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from niulab.evaluation.playlog.flat import TIMES
 from niulab.evaluation.playlog.kernels import order_by_code
 from niulab.evaluation.playlog.plays import NO_CODE, NO_TIME, Flag
-from niulab.evaluation.playlog.store.columns import PLAYS, TIMES, times_of
+from niulab.evaluation.playlog.store.columns import PLAYS, times_of
 from niulab.evaluation.playlog.store.database import ROWS_OF_GROUP, rows_of
 from niulab.evaluation.playlog.store.folder import Store
 from niulab.evaluation.playlog.store.manifest import StoredFile, sync_folder
