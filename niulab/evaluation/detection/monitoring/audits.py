@@ -17,13 +17,12 @@ from niulab.evaluation.detection.tables.shown import other_cards
 from niulab.evaluation.detection.tables.shuffles import unmonitored
 from niulab.evaluation.detection.tables.twice import cards_twice, count_held, rounds_with_cards
 from niulab.evaluation.detection.tables.voids import void_seats
+from niulab.evaluation.playlog.flat import HANDS, TIMES
 from niulab.evaluation.playlog.plays import NO_TIME, Flag, Plays
 
 __all__ = ["RECORDED", "Audits"]
 
-RECORDED = (
-    "cards", "dealer_cards", "pair", "dealer_pair", "cards_shown", "time", "bet_time", "close_time",
-)  # fmt: skip
+RECORDED = (*HANDS, *TIMES)
 """Columns of the store of which it is said how often they are recorded."""
 
 _MOST_FINDINGS = 10_000

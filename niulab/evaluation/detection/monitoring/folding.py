@@ -21,8 +21,9 @@ from niulab.evaluation.detection.monitoring.people import People
 from niulab.evaluation.detection.monitoring.sources import Sheets, column_hashes, round_hashes
 from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.detection.scores import round_starts
+from niulab.evaluation.playlog.flat import TIMES
 from niulab.evaluation.playlog.plays import Flag, Plays
-from niulab.evaluation.playlog.store.columns import plays_of, utc_times
+from niulab.evaluation.playlog.store.columns import HANDS, MONEY, plays_of, utc_times
 from niulab.evaluation.playlog.store.manifest import write_atomically
 
 __all__ = [
@@ -37,12 +38,9 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-_BOXES = ("single", "double", "super", "bonus")
 _TEXTS = ("player", "table", "dealer", "rules", "void")
 _COLUMNS = (
-    *_TEXTS, "round_id", "time", "bet_time", "close_time", "seat", "flags", *_BOXES,
-    *(f"{what}_{box}" for what in ("late", "net", "residual") for box in _BOXES), "cover_double",
-    "cover_super", "cards", "dealer_cards", "pair", "dealer_pair", "cards_shown",
+    *_TEXTS, "round_id", *TIMES, "seat", "flags", *MONEY, *HANDS,
 )  # fmt: skip
 
 

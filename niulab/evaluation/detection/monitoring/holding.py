@@ -7,10 +7,8 @@ only where a player who is judged was there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from niulab.evaluation.detection.monitoring.slices import parts_of, slice_plays
@@ -69,18 +67,13 @@ def _visits(
     buckets = {bucket_of(player, store.manifest.buckets) for player in players}
     for file in store.manifest.of("plays"):
         if file.bucket in buckets:
-            rows = _rows(
-                store.path / file.path,
-                ["player", key],
-                [("player", "in", list(players)), (key, "in", list(suspects))],
-            )
+            rows = pq.read_table(
+                store.path / file.path, columns=["player", key], partitioning=None,
+                filters=[("player", "in", list(players)), (key, "in", list(suspects))],
+            )  # fmt: skip
             for one in rows.group_by(["player", key]).aggregate([]).to_pylist():
                 found.setdefault(one[key], set()).add(one["player"])
     return {name: sorted(there) for name, there in sorted(found.items())}
-
-
-def _rows(path: Path, columns: list[str], filters: list[tuple[str, str, list[str]]]) -> pa.Table:
-    return pq.read_table(path, columns=columns, filters=filters, partitioning=None)
 
 
 def _without(

@@ -1,4 +1,4 @@
-"""Compiled: hashes of many texts, and rounds that no clock orders."""
+"""Compiled: hashes of many texts and of pairs, and rounds that no clock orders."""
 
 # Inside numba's functions the types are numba's.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
@@ -8,18 +8,32 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["count_ties", "hash_texts"]
+__all__ = ["count_ties", "hash_texts", "join_hashes"]
 
 _FIRST, _TIMES = np.uint64(0xCBF29CE484222325), np.uint64(0x9E3779B97F4A7C15)
 _A, _B = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @njit(cache=True, nogil=True)
+def _mixed(x):
+    """The finalizer of splitmix64 (Steele, Lea and Flood 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * _A
+    x = (x ^ (x >> np.uint64(27))) * _B
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def join_hashes(a, b, hashes):
+    """Write a hash of every pair of hashes, uint64 (n,), never 0."""
+    for i in range(len(hashes)):
+        hashes[i] = max(_mixed(a[i] * _TIMES + b[i]), np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
 def hash_texts(data, offsets, hashes):
     """Write a hash of every text, uint64 (n,): bytes of ``data`` between ``offsets`` (n + 1,).
 
-    Eight bytes at a time, each mixed in by the finalizer of splitmix64 (Steele, Lea and Flood
-    2014); the length is mixed in first.
+    Eight bytes at a time, each mixed in; the length is mixed in first.
     """
     for i in range(len(hashes)):
         low, high = offsets[i], offsets[i + 1]
@@ -28,10 +42,7 @@ def hash_texts(data, offsets, hashes):
             word = np.uint64(0)
             for k in range(at, min(at + 8, high)):
                 word |= np.uint64(data[k]) << np.uint64(8 * (k - at))
-            x = (state ^ word) * _TIMES
-            x = (x ^ (x >> np.uint64(30))) * _A
-            x = (x ^ (x >> np.uint64(27))) * _B
-            state = x ^ (x >> np.uint64(31))
+            state = _mixed((state ^ word) * _TIMES)
         hashes[i] = state
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from niulab.evaluation.playlog.plays import NO_CODE, Plays
-from niulab.evaluation.playlog.store.columns import plays_of, utc_times
+from niulab.evaluation.playlog.store.columns import HANDS, TEXTS, plays_of, utc_times
 from niulab.evaluation.playlog.store.folder import Store
 
 __all__ = ["Part", "SpreadTask", "cuts_of", "part_table", "parts_of", "slice_plays", "spread"]
@@ -32,10 +32,7 @@ _COLUMNS = (
     "dealer_cards", "cards_shown",
 )  # fmt: skip
 
-_KNOWN = (
-    "table", "dealer", "shuffler", "rules", "player", "round", "time", "seat", "packet",
-    "first_seat", "flags", "stakes", "cards", "dealer_cards", "shown",
-)  # fmt: skip
+_KNOWN = [{**TEXTS, **HANDS, "single": "stakes"}.get(name, name) for name in _COLUMNS]
 """Columns of ``Plays`` behind them; all others are not recorded in any row."""
 
 Cuts = tuple[int, ...] | tuple[str, ...]

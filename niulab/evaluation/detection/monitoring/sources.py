@@ -163,15 +163,14 @@ def round_hashes(plays: Plays) -> NDArray[np.uint64]:
 
     Two of n rounds share one with a chance of n^2 / 2^65.
     """
-    keys = _mixed(
+    return _joined(
         _hashes(plays.texts.tables, plays.table), _hashes(plays.texts.rounds, plays.round)
     )
-    return np.maximum(keys, np.uint64(1))
 
 
 def column_hashes(tables: pa.ChunkedArray, rounds: pa.ChunkedArray) -> NDArray[np.uint64]:
     """``round_hashes`` of columns of tables and of ids, plain or in dictionaries."""
-    return np.maximum(_mixed(_of_column(tables), _of_column(rounds)), np.uint64(1))
+    return _joined(_of_column(tables), _of_column(rounds))
 
 
 def new_round_keys(paths: Sequence[Path]) -> NDArray[np.uint64]:
@@ -219,9 +218,9 @@ def _text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
     return hashes
 
 
-def _mixed(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Steele, Lea and Flood's finalizer of splitmix64 over both."""
-    x = a * np.uint64(0x9E3779B97F4A7C15) + b
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+def _joined(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    from niulab.evaluation.detection.monitoring.kernels import join_hashes
+
+    hashes = np.empty(len(a), dtype=np.uint64)
+    join_hashes(a, b, hashes)
+    return hashes

@@ -12,12 +12,9 @@ import numpy as np
 
 from niulab.errors import PlayLogError
 from niulab.evaluation.detection.monitoring.audits import Audits
-from niulab.evaluation.detection.tables.shuffles import Key, ShuffleState
+from niulab.evaluation.detection.tables.shuffles import SHUFFLE_TEXTS, ShuffleState
 
-__all__ = ["KEYS", "TableStates"]
-
-KEYS: tuple[Key, ...] = ("table", "dealer", "shuffler")
-"""Whose shuffles are monitored."""
+__all__ = ["TableStates"]
 
 _NUMBERS = ("n_rounds", "power", "peak", "last_table")
 
@@ -30,7 +27,7 @@ class TableStates:
     """
 
     monitors: dict[str, dict[str, ShuffleState]] = field(
-        default_factory=lambda: {key: {} for key in KEYS}
+        default_factory=lambda: {key: {} for key in SHUFFLE_TEXTS}
     )
     tables: tuple[str, ...] = ()
     audits: Audits = field(default_factory=Audits)

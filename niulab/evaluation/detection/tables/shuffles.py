@@ -45,12 +45,10 @@ __all__ = [
 
 Key = Literal["table", "dealer", "shuffler"]
 
-_KEYS: tuple[Key, ...] = ("table", "dealer", "shuffler")
-
 SHUFFLE_TEXTS: Mapping[Key, str] = {
     "table": "tables", "dealer": "dealers", "shuffler": "shufflers"
 }  # fmt: skip
-"""The vocabulary behind each key."""
+"""Whose shuffles are monitored, and the vocabulary behind each key."""
 
 SHUFFLE_EXPLANATIONS = ("places", "anywhere", "repeats", "order")
 """What a monitor bets on, a quarter of its weight each."""
@@ -288,7 +286,7 @@ def held_alarms(plays: Plays, players: Sequence[str], *, alpha: float = 1e-3) ->
             continue
         mine = plays.player == plays.texts.players.index(player)
         found = dict[tuple[Key, str], float]()
-        for by in _KEYS:
+        for by in SHUFFLE_TEXTS:
             codes = getattr(plays, by)
             near = plays.take(np.isin(codes, np.unique(codes[mine & (codes != NO_CODE)])))
             monitors = shuffle_monitors(near, by=by, leave_out=player)
