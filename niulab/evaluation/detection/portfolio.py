@@ -39,6 +39,7 @@ __all__ = [
     "Component",
     "Portfolio",
     "declared_portfolio",
+    "portfolio_of_block",
     "seen_blocks",
     "tilt_block",
     "weighted",
@@ -232,8 +233,13 @@ def declared_portfolio(
         )
     mask = sum(known[name] for name in set(names))
     block = _declared_block(rules, place, SLIP_RATES if rates is None else rates, mask)
-    weights = {_SEEN[whose]: 1.0}
-    return Portfolio((rules,), tuple(weighted([block], weights)), "declared", _low(rules, low))
+    return portfolio_of_block(rules, block, low=_low(rules, low))
+
+
+def portfolio_of_block(rules: RuleSet, block: Block, *, low: Floats | None = None) -> Portfolio:
+    """A declared attack: the block's components, all of one attack, with all the weight."""
+    weights = {block.components[0].attack: 1.0}
+    return Portfolio((rules,), tuple(weighted([block], weights)), "declared", low)
 
 
 def _low(rules: RuleSet, text: str | None) -> Floats | None:

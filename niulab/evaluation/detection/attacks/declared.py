@@ -13,10 +13,9 @@ from niulab.engine.cards import HAND_SIZE
 from niulab.engine.rules import RuleSet
 from niulab.errors import ConfigError
 from niulab.evaluation.detection.attacks.groups import COLLUSION
-from niulab.evaluation.detection.attacks.steering import STEERED, packet_feature, steering_block
+from niulab.evaluation.detection.attacks.steering import packet_feature, steering_block
 from niulab.evaluation.detection.attacks.switching import (
     EXCHANGE,
-    SWITCHED,
     switching_block,
 )
 from niulab.evaluation.detection.features import verify_one_deck
@@ -24,7 +23,7 @@ from niulab.evaluation.detection.portfolio import (
     Block,
     Portfolio,
     declared_portfolio,
-    weighted,
+    portfolio_of_block,
 )
 
 __all__ = ["declared_group", "declared_steering", "declared_switching"]
@@ -45,13 +44,13 @@ def declared_steering(rules: RuleSet, *, place: int | None = None) -> Portfolio:
             f"under '{rules.name}' packets go round from the marked position, whatever is staked: "
             "steering needs a sheet with first_packet = 'largest_required_stake'"
         )
-    return _alone(rules, block, packet_feature(place), STEERED)
+    return _alone(rules, block, packet_feature(place))
 
 
 def declared_switching(rules: RuleSet) -> Portfolio:
     """Who makes the best exchange of one card with a neighbor; fold it with ``given_factors``."""
     verify_one_deck(rules)
-    return _alone(rules, switching_block(), EXCHANGE, SWITCHED)
+    return _alone(rules, switching_block(), EXCHANGE)
 
 
 def declared_group(
@@ -71,7 +70,7 @@ def declared_group(
     return Portfolio(seer.sheets, blocks, seer.name, seer.low)
 
 
-def _alone(rules: RuleSet, block: Block, feature: str, attack: str) -> Portfolio:
+def _alone(rules: RuleSet, block: Block, feature: str) -> Portfolio:
     """One feature's components of a block whose factors come with the rows."""
     chosen = Block(tuple(c for c in block.components if c.feature == feature))
-    return Portfolio((rules,), tuple(weighted([chosen], {attack: 1.0})), "declared")
+    return portfolio_of_block(rules, chosen)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from niulab.agents.advantage.config import AttackConfig, Colluders
 from niulab.evaluation.detection.attacks.groups import Group, group_plays
 from niulab.evaluation.detection.calibration.alone import alone_blocks
-from niulab.evaluation.detection.calibration.luck import Luck
 from niulab.evaluation.detection.calibration.watching import declared_for, full_for, watch_for
+from niulab.evaluation.detection.calibration.z_scores import RunningZ
 from niulab.evaluation.detection.fold import PlayerStates, fold, log_e_values
 from niulab.evaluation.detection.lists import e_bh
 from niulab.evaluation.detection.portfolio import Portfolio
@@ -92,14 +92,14 @@ def honest_part(floor: FloorConfig, z_from: int) -> HonestPart:
     """Fold honest players, each alone at a table."""
     portfolio = watch_for(floor.rules, seats=False)
     states = PlayerStates.fresh(floor.n_players, portfolio)
-    luck, n_rows = Luck(floor.rules, floor.n_players, first=z_from), 0
+    scores, n_rows = RunningZ(floor.rules, floor.n_players, first=z_from), 0
     for plays in alone_blocks(floor):
         states = fold(portfolio, states, plays).states
-        luck.see(plays)
+        scores.see(plays)
         n_rows += len(plays)
     # who never sat down has no peak
     peaks = np.maximum(states.peaks, 0.0)
-    return HonestPart(peaks.tolist(), luck.largest.tolist(), luck.now.tolist(), n_rows)
+    return HonestPart(peaks.tolist(), scores.largest.tolist(), scores.now.tolist(), n_rows)
 
 
 def attack_part(floor: FloorConfig, attacker: AttackConfig, *, alpha: float) -> AttackPart:
@@ -198,14 +198,14 @@ class _Judged:
 def score_part(floor: FloorConfig, horizons: tuple[int, ...]) -> ScorePart:
     """Fold players alone at a table, and note their scores at each horizon."""
     portfolio, n = watch_for(floor.rules, seats=False), floor.n_players
-    states, luck = PlayerStates.fresh(n, portfolio), Luck(floor.rules, n, first=1)
+    states, scores = PlayerStates.fresh(n, portfolio), RunningZ(floor.rules, n, first=1)
     ahead, log_es, zs = list(horizons), list[list[float]](), list[list[float]]()
     for done, plays in enumerate(alone_blocks(floor, 1), 1):
         states = fold(portfolio, states, plays).states
-        luck.see(plays)
+        scores.see(plays)
         if done == ahead[0]:
             log_es.append(log_e_values(portfolio, states).tolist())
-            zs.append(luck.now.tolist())
+            zs.append(scores.now.tolist())
             ahead.pop(0)
             if not ahead:
                 break

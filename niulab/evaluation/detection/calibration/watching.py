@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -32,7 +32,7 @@ from niulab.evaluation.detection.portfolio import (
     Block,
     Portfolio,
     declared_portfolio,
-    weighted,
+    portfolio_of_block,
 )
 from niulab.evaluation.detection.scores import N_MAIN
 from niulab.evaluation.detection.watch import watch_portfolio
@@ -88,9 +88,9 @@ def _declared(rules: RuleSet, attacker: AttackConfig) -> Portfolio | None:
     if isinstance(attacker, CardSwitcher):
         return declared_switching(rules)
     if isinstance(attacker, HoldOut):
-        return _alone(rules, [held_out_block([rules])], SWITCHED)
+        return portfolio_of_block(rules, held_out_block([rules]))
     if isinstance(attacker, LatePlayer):
-        return _alone(rules, [_raising(rules)], LATE)
+        return portfolio_of_block(rules, _raising(rules))
     if not isinstance(attacker, SightConfig):
         return None
     if isinstance(attacker, Steerer):
@@ -116,11 +116,6 @@ def _raising(rules: RuleSet) -> Block:
         components=tuple(block.components[place] for place in places),
         tables=tuple(None if table is None else table[:, :, places] for table in block.tables),
     )
-
-
-def _alone(rules: RuleSet, blocks: Sequence[Block], name: str) -> Portfolio:
-    """The components of one attack with all the weight."""
-    return Portfolio((rules,), tuple(weighted(blocks, {name: 1.0})), "declared")
 
 
 def _kept(rules: RuleSet, name: str, make: Callable[[], _P]) -> _P:

@@ -4,21 +4,16 @@ The mean and the variance of a round's result given its stakes are exact, so tha
 itself is fair; it is the looking that is not.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet
 from niulab.evaluation.detection.features import result_law
 from niulab.evaluation.playlog.plays import BOXES, Plays, boxes_of
 
-__all__ = ["Luck", "box_moments"]
+__all__ = ["RunningZ", "box_moments"]
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +30,7 @@ def box_moments(rules: RuleSet) -> tuple[Floats, Floats]:
     return means, centered.T @ (known.law[:, None] * centered)
 
 
-class Luck:
+class RunningZ:
     """Running z-scores of n players' results: now, and the largest since round ``first``."""
 
     def __init__(self, rules: RuleSet, n: int, *, first: int) -> None:
@@ -53,39 +48,10 @@ class Luck:
 
     def see(self, plays: Plays) -> None:
         """Rows by time, one a player and round; they go on where the last ended."""
+        from niulab.evaluation.detection.calibration.kernels import add_results
+
         means, covariances = self._moments
-        _see(
+        add_results(
             plays.player, plays.stakes, plays.nets, means, covariances, self._first, self._sums,
             self._variances, self._counts, self.largest,
         )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _see(
-    players: NDArray[np.int32],
-    stakes: NDArray[np.int64],
-    nets: NDArray[np.int64],
-    means: Floats,
-    covariances: Floats,
-    first: int,
-    sums: Floats,
-    variances: Floats,
-    counts: NDArray[np.int64],
-    largest: Floats,
-) -> None:
-    """Add rows (n,), stakes and nets (n, 4), to what is kept of their players, in place."""
-    n_boxes = len(means)
-    for row in range(len(players)):
-        player = players[row]
-        step, spread = 0.0, 0.0
-        for b in range(n_boxes):
-            step += nets[row, b] - stakes[row, b] * means[b]
-            if stakes[row, b]:
-                for c in range(n_boxes):
-                    spread += stakes[row, b] * covariances[b, c] * stakes[row, c]
-        sums[player] += step
-        variances[player] += spread
-        counts[player] += 1
-        if counts[player] >= first:
-            z = sums[player] / sqrt(max(variances[player], 1.0))
-            largest[player] = max(largest[player], z)
