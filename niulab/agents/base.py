@@ -35,6 +35,7 @@ __all__ = [
     "as_actions",
     "as_answers",
     "as_stochastic",
+    "drawn_actions",
 ]
 
 Observations = NDArray[Any]
@@ -188,6 +189,14 @@ class PredictAgent:
         return as_answers(actions, len(observations), self.name), state
 
 
+def drawn_actions(probabilities: NDArray[np.floating], rng: np.random.Generator) -> Actions:
+    """One action a row, drawn by the row's probabilities (n, n_actions); int64 (n,)."""
+    ladder = probabilities.cumsum(axis=1)
+    keys = rng.random(len(ladder)) * ladder[:, -1]
+    actions: Actions = (keys[:, None] >= ladder).sum(axis=1).clip(max=ladder.shape[1] - 1)
+    return actions
+
+
 class SamplingAgent:
     """A stochastic agent that acts by its probabilities instead of its likeliest action."""
 
@@ -206,9 +215,7 @@ class SamplingAgent:
         state: Any,
         rng: np.random.Generator,
     ) -> tuple[Answers, Any]:
-        ladder = self.probabilities(observations, masks).cumsum(axis=1)
-        keys = rng.random(len(ladder)) * ladder[:, -1]
-        return (keys[:, None] >= ladder).sum(axis=1).clip(max=ladder.shape[1] - 1), state
+        return drawn_actions(self.probabilities(observations, masks), rng), state
 
     def probabilities(self, observations: Observations, masks: Masks) -> NDArray[np.floating]:
         return self._agent.probabilities(observations, masks)

@@ -75,6 +75,11 @@ class Channel:
         if mistakes := list(self._mistakes()):
             raise ConfigError("; ".join(mistakes))
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether the card's own value is always shown."""
+        return self.see_rate == 1 and not self.noise
+
     @classmethod
     def of(cls, given: Channel | Mapping[str, Any]) -> Channel:
         """A channel of its keywords; raises ConfigError with every mistake."""

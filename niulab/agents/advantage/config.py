@@ -143,6 +143,11 @@ class SightConfig(AttackConfig):
         whose: Literal["own", "dealer"] = "own" if self.seen_place < HAND_SIZE else "dealer"
         return Channel(position=whose, shows=self.shows, see_rate=self.see_rate, noise=self.noise)
 
+    @property
+    def errs_by_chance(self) -> bool:
+        """Whether he may miss or misread the card, or stake against what he sees."""
+        return self.see_rate != 1 or any((self.noise, self.cover_bet, self.hold_back))
+
     def mistakes(self, rules: RuleSet) -> list[str]:
         found = super().mistakes(rules)
         try:
@@ -213,7 +218,7 @@ class FrontierPlayer(SightConfig):
 
     def mistakes(self, rules: RuleSet) -> list[str]:
         found = super().mistakes(rules)
-        if self.see_rate != 1 or self.noise or self.cover_bet or self.hold_back:
+        if self.errs_by_chance:
             found.append(
                 "a point of the frontier is for who sees the card: leave see_rate, noise, "
                 "cover_bet and hold_back out"
@@ -237,7 +242,7 @@ class RatedPlayer(SightConfig):
 
     def mistakes(self, rules: RuleSet) -> list[str]:
         found = super().mistakes(rules)
-        if self.see_rate != 1 or self.noise or self.cover_bet or self.hold_back:
+        if self.errs_by_chance:
             found.append("rates say it all: leave see_rate, noise, cover_bet and hold_back out")
         if not found and len(self.rates) != (k := len(self.channel.values(rules))):
             found.append(f"rates has a chance for each of {k} classes, got {len(self.rates)}")

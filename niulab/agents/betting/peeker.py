@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.agents.base import Actions, Infos, Masks, Observations
+from niulab.agents.base import Actions, Infos, Masks, Observations, drawn_actions
 from niulab.envs.encoding import Encoding
 from niulab.envs.settings import EnvSettings
 from niulab.envs.watch import watched_bets
@@ -110,10 +110,7 @@ class FrontierPeeker:
         rng: np.random.Generator,
     ) -> tuple[Actions, Any]:
         """Slips drawn by their chances."""
-        ladder = self.probabilities(observations, masks).cumsum(axis=1)
-        keys = rng.random(len(ladder)) * ladder[:, -1]
-        actions: Actions = (keys[:, None] >= ladder).sum(axis=1).clip(max=ladder.shape[1] - 1)
-        return actions, state
+        return drawn_actions(self.probabilities(observations, masks), rng), state
 
     def probabilities(self, observations: Observations, masks: Masks) -> NDArray[np.floating]:
         return self._policy[self._encoding.decode_signal(observations)]

@@ -143,7 +143,7 @@ def _ideal_bounds(bets: WatchedBets, mu: float) -> _Ideal:
         while len(_IDEAL) >= _MOST_KEPT:
             _IDEAL.pop(next(iter(_IDEAL)))
         point, blind = bets.frontier(mu), float((bets.chances @ bets.values).max())
-        _IDEAL[key] = blind, point.profit - mu * point.information, point.gap
+        _IDEAL[key] = blind, point.value, point.gap
     return _IDEAL[key]
 
 

@@ -305,10 +305,7 @@ def _hider(
     policy = np.stack([1 - chances, chances], axis=1)
     told = bets.information(policy)
     told = told if told > _SILENT else 0.0
-    best = nan
-    if isfinite(mu):
-        point = bets.frontier(mu)
-        best = point.profit - mu * point.information
+    best = bets.frontier(mu).value if isfinite(mu) else nan
     given = tuple(chances[:-1].tolist())
     delays, n_found = _delays(config, given, name) if told else (None, 0)
     return Hider(

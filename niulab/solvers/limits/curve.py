@@ -9,6 +9,7 @@ is no worse, as information is convex in the policy.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import exp, log
 
 import numpy as np
@@ -102,13 +103,12 @@ def _search(
             break
         apart *= 8
     mu, middle = exp(found), point_at(chances, values, exp(found), logged)
-    bound = middle.profit - mu * middle.information + middle.gap
+    bound = middle.value + middle.gap
 
     def mixed(share: float) -> FrontierPoint:
         policy = share * low.policy + (1 - share) * high.policy
         point = make_point(chances, values, mu, policy, 0.0, logged)
-        gap = max(bound - (point.profit - mu * point.information), 0.0)
-        return FrontierPoint(mu, point.profit, point.information, policy, point.stake_law, gap)
+        return replace(point, gap=max(bound - point.value, 0.0))
 
     share = float(brentq(lambda one: excess(mixed(one)), 0.0, 1.0, xtol=1e-15, rtol=8.9e-16))
     return mixed(share)

@@ -220,8 +220,7 @@ class WatchedBets:
 
     @property
     def _logged(self) -> Floats | None:
-        is_plain = self.channel.see_rate == 1 and self.channel.noise == 0
-        return None if is_plain else self.cards
+        return None if self.channel.is_clear else self.cards
 
     @cached_property
     def _mixtures(self) -> tuple[Any, ...]:
@@ -248,7 +247,7 @@ def frontier_log_factors(bets: WatchedBets, mu: float) -> Floats:
     exp(v / mu) / Z by class, brought up to mean one for slips that the frontier does not use.
     Raises ConfigError for a channel with noise or a see-rate: the closed form does not hold there.
     """
-    if bets.channel.see_rate != 1 or bets.channel.noise:
+    if not bets.channel.is_clear:
         raise ConfigError(
             "the frontier's detector has a closed form for who sees the card as it is: leave "
             "see_rate and noise out"

@@ -52,6 +52,11 @@ class FrontierPoint:
     stake_law: Floats
     gap: float
 
+    @property
+    def value(self) -> float:
+        """Profit - mu information; no policy's is larger by more than ``gap``."""
+        return self.profit - self.mu * self.information
+
 
 def frontier_point(
     chances: Floats, values: Floats, mu: float, *, tolerance: float = 1e-12

@@ -161,7 +161,7 @@ def frontier_policy(
     # a signal that never occurs tells of a card what is known anyway
     cards = np.where(chances > 0, joint / np.where(chances > 0, chances, 1), look.chances[:, None])
     values = np.stack([np.zeros(len(chances)), column @ cards], axis=1)
-    is_plain = log == "position" and channel.see_rate == 1 and channel.noise == 0
+    is_plain = log == "position" and channel.is_clear
     return point_at(chances, values, mu, None if is_plain else cards.T @ look.kept(log))
 
 
