@@ -277,11 +277,19 @@ def test_alarms_wait_for_a_shuffle_as_they_do_in_memory(sheet, tmp_path):
         import_log([write_csv(plays.take(part), tmp_path / f"{place}.csv")], store)
     found = monitor(store, tmp_path / "state")
     names = ["p1", "p4", "nobody"]
-    held = held_back(found.tables, store, found.sheets, names, alpha=1e-3, ordered=True)
-    known = {one.player: one.reason for one in held_alarms(plays, names)}
-    assert known
-    assert held == known
-    assert set(held) == {"p1"}
+
+    def held(alpha):
+        return held_back(found.tables, store, found.sheets, names, alpha=alpha, ordered=True)
+
+    def known(plays, alpha):
+        return {one.player: one.reason for one in held_alarms(plays, names, alpha=alpha)}
+
+    assert set(known(plays, 1e-3)) == {"p1"}
+    assert held(1e-3) == known(plays.take(is_first), 1e-3)  # the first import has told enough
+    assert not known(plays.take(is_first), 1e-20)
+    assert held(1e-20) == known(plays, 1e-20)
+    assert set(held(1e-20)) == {"p1"}
+    assert held(1e-60) == {}
 
 
 def test_rows_that_come_late_have_factor_one(floor, tmp_path):

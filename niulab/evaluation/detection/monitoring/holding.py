@@ -6,12 +6,13 @@ only where a player who is judged was there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from math import log
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from niulab.evaluation.detection.monitoring.slices import parts_of, slice_plays
+from niulab.evaluation.detection.monitoring.slices import Part, parts_of, slice_plays
 from niulab.evaluation.detection.monitoring.sources import Sheets, without_order
 from niulab.evaluation.detection.monitoring.tables import TableStates
 from niulab.evaluation.detection.tables.shuffles import (
@@ -42,21 +43,26 @@ def held_back(
 ) -> Mapping[str, str]:
     """Players whose alarms wait for a shuffle, and why.
 
-    ordered: whether cards are in the order dealt where their rows do not deny it.
+    Monitors of tables are asked first, then those of dealers and of shufflers, by import and month,
+    and of who is held back no further. ordered: whether cards are in the order dealt where their
+    rows do not deny it.
     """
-    reasons = dict[str, str]()
-    peaks: dict[str, dict[tuple[Key, str], float]] = {player: {} for player in players}
+    held: dict[str, str] = {}
     for key in SHUFFLE_TEXTS:
+        waiting = [player for player in players if player not in held]
         monitors = states.monitors[key].items()
         suspects = sorted(name for name, state in monitors if state.peak >= _SUSPECT)
-        if not players or not suspects:
+        if not waiting or not suspects:
             continue
-        at = _visits(store, players, key, suspects)
-        for (name, player), state in _without(store, sheets, key, at, ordered=ordered).items():
-            peaks[player][key, name] = state.peak
-    for player, found in peaks.items():
-        reasons |= {one.player: one.reason for one in worst_of(player, found, alpha=alpha)}
-    return reasons
+        at = _visits(store, waiting, key, suspects)
+        peaks: dict[str, dict[tuple[Key, str], float]] = {}
+        for (name, player), state in _without(
+            store, sheets, key, at, bar=-log(alpha), ordered=ordered
+        ).items():
+            peaks.setdefault(player, {})[key, name] = state.peak
+        for player, found in peaks.items():
+            held |= {one.player: one.reason for one in worst_of(player, found, alpha=alpha)}
+    return held
 
 
 def _visits(
@@ -77,33 +83,42 @@ def _visits(
 
 
 def _without(
-    store: Store, sheets: Sheets, key: Key, at: Mapping[str, Sequence[str]], *, ordered: bool
+    store: Store,
+    sheets: Sheets,
+    key: Key,
+    at: Mapping[str, Sequence[str]],
+    *,
+    bar: float,
+    ordered: bool,
 ) -> dict[tuple[str, str], ShuffleState]:
-    """Monitors without the hands of a player, by name and player."""
+    """Monitors without the hands of a player, by name and player.
+
+    They end with the import and month in which one of his reached ``bar``.
+    """
     states = {(name, one): ShuffleState.fresh() for name, there in at.items() for one in there}
     codes: dict[str, int] = {}
-    for found in _pieces(store, sheets, key, list(at)) if at else ():
-        plays = found if ordered else without_order(found)
+    for part in parts_of(store, sorted({file.version for file in store.manifest.of("plays")})):
+        done = {player for (_, player), state in states.items() if state.peak >= bar}
+        left = {name: set(there) - done for name, there in at.items() if not done.issuperset(there)}
+        if not left:
+            break
+        plays = sheets.recode(_rows_of(part, key, list(left), store))
+        plays = plays if ordered else without_order(plays)
         for table in plays.texts.tables:
             codes.setdefault(table, len(codes))
         places = np.array([codes[table] for table in plays.texts.tables] + [-1], dtype=np.int32)
         names = getattr(plays.texts, SHUFFLE_TEXTS[key])
-        for name in sorted(set(at).intersection(names)):
+        for name in sorted(set(left).intersection(names)):
             mine = plays.take(getattr(plays, key) == names.index(name))
-            for player in at[name]:
+            for player in sorted(left[name]):
                 deals = deals_of(mine, leave_out=player)
                 before = states[name, player]
                 states[name, player] = fold_deals(before, deals.cards, places[deals.table])
     return states
 
 
-def _pieces(store: Store, sheets: Sheets, key: Key, names: Sequence[str]) -> Iterator[Plays]:
-    """Rows of some tables, dealers or shufflers, month by month."""
-    versions = sorted({file.version for file in store.manifest.of("plays")})
-    for part in parts_of(store, versions):
-        plays, _, _ = slice_plays(
-            [paths for _, paths in part.plays], None, tuple(store.manifest.rules),
-            only=(key, names),
-        )  # fmt: skip
-        if len(plays):
-            yield sheets.recode(plays)
+def _rows_of(part: Part, key: Key, names: Sequence[str], store: Store) -> Plays:
+    """An import's rows of a month of some tables, dealers or shufflers."""
+    paths = [paths for _, paths in part.plays]
+    plays, _, _ = slice_plays(paths, None, tuple(store.manifest.rules), only=(key, names))
+    return plays

@@ -275,23 +275,26 @@ def deals_of(
 
 
 def held_alarms(plays: Plays, players: Sequence[str], *, alpha: float = 1e-3) -> list[HeldAlarm]:
-    """Alarms of these players that must wait, with the reason that weighs most.
+    """Alarms of these players that must wait, and the reason.
 
-    A monitor of a table, dealer or shuffler of theirs, without their own hands, has reached
-    1/alpha.
+    A monitor of a table of theirs, or else of a dealer or a shuffler, has reached 1/alpha without
+    their own hands.
     """
     held = []
     for player in players:
         if player not in plays.texts.players:
             continue
         mine = plays.player == plays.texts.players.index(player)
-        found = dict[tuple[Key, str], float]()
         for by in SHUFFLE_TEXTS:
             codes = getattr(plays, by)
             near = plays.take(np.isin(codes, np.unique(codes[mine & (codes != NO_CODE)])))
             monitors = shuffle_monitors(near, by=by, leave_out=player)
-            found |= {(by, name): state.peak for name, state in monitors.items()}
-        held += worst_of(player, found, alpha=alpha)
+            found: dict[tuple[Key, str], float] = {
+                (by, name): state.peak for name, state in monitors.items()
+            }
+            if worst := worst_of(player, found, alpha=alpha):
+                held += worst
+                break
     return held
 
 
