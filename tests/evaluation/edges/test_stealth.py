@@ -82,13 +82,13 @@ def test_beyond_the_limit_price_blind_play_is_best():
     assert evaluate("least-slip", PEEK, detector={"mu": 0.2}, **TWO).normalized is None
 
 
-@pytest.mark.parametrize("channel", [{}, MIXED], ids=str)
-def test_no_policy_is_better_than_the_optimum(channel):
+@pytest.mark.parametrize(("channel", "n"), [({}, 30), (MIXED, 8)], ids=str)
+def test_no_policy_is_better_than_the_optimum(channel, n):
     settings = make_settings(PEEK, channel=channel, detector={"mu": 0.3})
     shape = len(watched_bets(settings).chances), 10
     optimum = stealth_bounds(settings).optimum
-    for seed in range(30):
-        weights = np.random.default_rng(seed).dirichlet(np.full(10, 0.1 + seed / 30), shape[0])
+    for seed in range(n):  # from nearly pure policies to nearly even ones
+        weights = np.random.default_rng(seed).dirichlet(np.full(10, 0.1 + seed / n), shape[0])
         score = evaluate(ByChance(settings, weights), PEEK, channel=channel, detector={"mu": 0.3})
         assert score.value < optimum
         assert score.frontier > score.profit
