@@ -1,10 +1,8 @@
 """Counts of a shoe of several decks: shared by sheets, and summed by classes of hands."""
 
-import os
-import signal
-
 import numpy as np
 import pytest
+from interrupts import interrupt_at
 
 from niulab.engine.rules import load_rules
 from niulab.solvers import kernels
@@ -69,17 +67,8 @@ def test_a_sweep_in_pieces_hears_an_interrupt_and_counts_the_same(monkeypatch, p
         assert np.array_equal(getattr(pieces, name), getattr(whole, name)), name
     assert whole.less.any()
     room._CACHE.clear()
-    real, n_calls = kernels.add_up, 0
-
-    def interrupted(*arguments):
-        nonlocal n_calls
-        n_calls += 1
-        real(*arguments)
-        if n_calls == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(kernels, "add_up", interrupted)
+    calls = interrupt_at(monkeypatch, kernels, "add_up", 2)
     with pytest.raises(KeyboardInterrupt):
         matchups(rules, copies)
-    assert n_calls == 2
+    assert len(calls) == 2
     assert room._CACHE == {}

@@ -67,7 +67,7 @@ def _are_all_new(plays: Plays) -> bool:
     """Whether it is certain that no (table, round, seat, player) comes twice."""
     texts = plays.texts
     sizes = (len(texts.tables), len(texts.rounds), len(texts.players))
-    if prod(size + 1 for size in sizes) >= 1 << 55:
+    if prod(size + 1 for size in sizes) >= 1 << 55:  # eight bits more are for the seat
         return False
     packed = (plays.table + np.int64(1)) * (sizes[1] + 1) + plays.round + 1
     packed = (packed * (sizes[2] + 1) + plays.player + 1) * (2 * _SEATS) + plays.seat + _SEATS

@@ -7,6 +7,7 @@ from math import log
 import numpy as np
 import pytest
 from card_players import hole_carder, honest
+from interrupts import interrupt_at
 
 from niulab.errors import ConfigError
 from niulab.evaluation.detection.features import SLOTS, least_stakes, slot_levels
@@ -247,9 +248,6 @@ def test_rounds_of_two_tables_with_one_id_are_two_rounds(full, make_plays):
 def test_an_interrupt_is_heard_between_pieces_and_pieces_change_nothing(
     full, make_plays, monkeypatch
 ):
-    import os
-    import signal
-
     from niulab.evaluation.detection import fold as room
     from niulab.evaluation.detection import kernels
 
@@ -260,16 +258,7 @@ def test_an_interrupt_is_heard_between_pieces_and_pieces_change_nothing(
     in_pieces = fold(full, fresh, rows)
     assert in_pieces.states.values.tobytes() == whole.states.values.tobytes()
     assert in_pieces.log_es.tobytes() == whole.log_es.tobytes()
-    real, n_calls = kernels.fold_rounds, 0
-
-    def interrupted(*arguments):
-        nonlocal n_calls
-        n_calls += 1
-        real(*arguments)
-        if n_calls == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(kernels, "fold_rounds", interrupted)
+    calls = interrupt_at(monkeypatch, kernels, "fold_rounds", 2)
     with pytest.raises(KeyboardInterrupt):
         fold(full, fresh, rows)
-    assert n_calls == 2  # of six
+    assert len(calls) == 2  # of six

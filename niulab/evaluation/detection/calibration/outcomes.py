@@ -27,7 +27,7 @@ from niulab.evaluation.detection.calibration.watching import (
     boxes_raised,
     full_for,
 )
-from niulab.evaluation.statistics.intervals import normal_quantile, wilson_interval
+from niulab.evaluation.statistics.intervals import mean_interval, normal_quantile, wilson_interval
 
 __all__ = [
     "Delays",
@@ -236,10 +236,9 @@ def _delays(rounds: Sequence[int], most: int) -> Delays:
     delays = np.array(rounds)
     counted = np.where(delays == 0, most, delays)[delays >= 0].astype(np.float64)
     n = len(counted)
-    error = float(counted.std(ddof=1)) / n**0.5 if n > 1 else nan
     return Delays(
         mean=float(counted.mean()) if n else nan,
-        half_width=normal_quantile(0.95) * error,
+        half_width=mean_interval(counted).half_width if n > 1 else nan,
         n_found=int((delays > 0).sum()),
         n_early=int((delays < 0).sum()),
         n=len(delays),

@@ -211,4 +211,5 @@ def _by_round(plays: Plays) -> NDArray[np.int64]:
     """The order of rows by table, round and seat: one number a row."""
     n_rounds = len(plays.texts.rounds) + 1
     keys = (plays.table.astype(np.int64) + 1) * n_rounds + plays.round + 1
+    # a seat is an int8
     return np.argsort(keys * 256 + plays.seat.astype(np.int64) + 128, kind="stable")

@@ -26,8 +26,8 @@ EMPTY = NO_TIME
 _TILE = 256
 """Lines whose bytes stay in the cache while all their columns are read."""
 
-_LONGEST = 100_000
-_MOST_DIGITS = 15
+_LONGEST = 100_000  # bytes of a line
+_MOST_DIGITS = 15  # of a number: no product leaves int64
 _QUOTE, _SPACE = 0x22, 0x20
 
 

@@ -60,6 +60,7 @@ def write_held(held: Held, path: Path, buckets: int) -> None:
     month = months_of(held.column("time"))
     first = int(month.min())
     keys = (month.astype(np.int64) - first) * buckets + bucket
+    # two bytes are sorted by radix, in linear time
     order = np.argsort(keys.astype(np.uint16) if keys.max() < 1 << 16 else keys, kind="stable")
     held.columns["bucket"] = bucket
     held = held.take(order)
