@@ -44,7 +44,8 @@ _MOST_ROWS = 25
 
 def run(
     log: Annotated[
-        Path, typer.Argument(help="Folder of a store, or a flat log: CSV or JSON Lines.")
+        Path,
+        typer.Argument(help="Folder of a store, or a flat log: CSV or JSON Lines.", metavar="LOG"),
     ],
     rules: Annotated[
         str | None,
