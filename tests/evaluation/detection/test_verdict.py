@@ -173,4 +173,4 @@ def test_warnings_of_imports_say_how_often(monitored):
     manifest = replace(monitored.store.manifest, warnings={"rows without a seat": 2, "once": 1})
     store = Store(monitored.store.path, manifest)
     warnings = judge_log(replace(monitored, store=store)).data_quality["warnings"]
-    assert warnings[:2] == ["rows without a seat (2 times)", "once"]
+    assert warnings[:2] == ["imports: rows without a seat (2 times as read)", "imports: once"]

@@ -254,8 +254,9 @@ def _data_quality(monitored: Monitored) -> dict[str, Any]:
 
 
 def _imported(warnings: Mapping[str, int]) -> Iterator[str]:
-    """What imports warned of, as they said it."""
-    return (f"{text} ({n:,} times)" if n > 1 else text for text, n in warnings.items())
+    """What imports warned of; they count what they read, rows that came before among it."""
+    for text, n in warnings.items():
+        yield f"imports: {text}" + f" ({n:,} times as read)" * (n > 1)
 
 
 def _warnings(monitored: Monitored, missing: int) -> Iterator[str]:
