@@ -15,7 +15,6 @@ __all__ = ["SEPARATORS", "Layout", "json_row", "layout_of", "split_line", "verif
 
 SEPARATORS = ",;\t|"
 _KNOWN = frozenset(COLUMNS)
-_PARQUET = "PAR1"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ def layout_of(text: str, separator: str | None, origin: str) -> Layout:
     """
     if text.lstrip().startswith("{"):
         return Layout((), None)
-    if text.startswith(_PARQUET):
+    if text.startswith("PAR1"):  # its first bytes
         raise PlayLogError(
             f"{origin}: a Parquet file, and a flat log is CSV or JSON Lines: write one of them"
         )
