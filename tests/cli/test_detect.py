@@ -112,3 +112,13 @@ def test_a_store_without_rows_is_told_as_one(floor, tmp_path, refused, run_json)
     run_json("log", "import", str(path), "--store", store)
     assert run_json("log", "retain", store, "--from", "9000-01-01")["dropped"] == 20
     assert "holds no rows: niulab log import" in refused("detect", store)
+
+
+def test_a_sheet_that_an_import_declared_is_given_again(floor, tmp_path, refused, run_json):
+    path = write_csv(floor, tmp_path / "night.csv")
+    path.write_text(path.read_text().replace("single-double-super", "house"))
+    store = str(tmp_path / "plays")
+    run_json("log", "import", str(path), "--store", store, "--sheet", "house=single-double-super")
+    assert "'house' was declared by the import" in refused("detect", store)
+    judged = run_json("detect", store, "--rules", "single-double-super")
+    assert len(judged["players"]) == len(floor.texts.players)

@@ -93,6 +93,8 @@ def sheets_of_store(store: Store, declared: Sequence[RuleSet] = ()) -> Sheets:
 
 
 def _why_not(sheet: RuleSet | None, stored_hash: str) -> str:
+    if sheet is None and stored_hash:
+        return f"was declared by the import (hash {stored_hash}): give the same sheet with --rules"
     if sheet is None:
         return "is not known: --rules takes a file of that name"
     if stored_hash and sheet.rules_hash != stored_hash:
