@@ -25,4 +25,9 @@ def publish(report: Path, docs: Path = _DOCS) -> None:
 
 
 if __name__ == "__main__":
-    publish(Path(sys.argv[1] if len(sys.argv) > 1 else "reports/detection"))
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "reports/detection")
+    if not (folder / "study.json").is_file():
+        message = f"error: no report in '{folder}': make one with niulab study detection"
+        print(message, file=sys.stderr)
+        sys.exit(2)
+    publish(folder)

@@ -104,3 +104,21 @@ def test_bad_input_is_refused_before_anything_is_written(floor, tmp_path, refuse
     (tmp_path / "bad.csv").write_text("a,b\n1,2\n")
     assert "error: " in refused("detect", str(tmp_path / "bad.csv"))
     assert not state.exists()
+
+
+def test_a_store_without_rows_is_told_as_one(floor, tmp_path, refused, run_json):
+    path = write_csv(floor.take(slice(20)), tmp_path / "few.csv")
+    store = str(tmp_path / "plays")
+    run_json("log", "import", str(path), "--store", store)
+    assert run_json("log", "retain", store, "--from", "9000-01-01")["dropped"] == 20
+    assert "holds no rows: niulab log import" in refused("detect", store)
+
+
+def test_a_sheet_that_an_import_declared_is_given_again(floor, tmp_path, refused, run_json):
+    path = write_csv(floor, tmp_path / "night.csv")
+    path.write_text(path.read_text().replace("single-double-super", "house"))
+    store = str(tmp_path / "plays")
+    run_json("log", "import", str(path), "--store", store, "--sheet", "house=single-double-super")
+    assert "'house' was declared by the import" in refused("detect", store)
+    judged = run_json("detect", store, "--rules", "single-double-super")
+    assert len(judged["players"]) == len(floor.texts.players)

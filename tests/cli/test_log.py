@@ -24,8 +24,18 @@ def test_a_log_goes_in_is_shown_and_comes_out(run, run_json, log, tmp_path):
     out = tmp_path / "out.csv"
     assert run_json("log", "export", store, str(out))["rows"] == 120
     assert sorted(out.read_text().splitlines()) == sorted(log.read_text().splitlines()[:-1])
+    months = {f"--month={row['time'][:7]}" for row in run_json("log", "show", store)}
+    assert run_json("log", "export", store, str(out), *months)["rows"] > 0
     for words in (["stats", store], ["show", store], ["check", str(log)]):
         assert run("log", *words).exit_code == 0
+
+
+def test_a_month_without_rounds_is_refused_and_nothing_written(refused, run_json, log, tmp_path):
+    store, out = str(tmp_path / "plays"), tmp_path / "out.csv"
+    run_json("log", "import", str(log), "--store", store)
+    said = refused("log", "export", store, str(out), "--month", "1999-01")
+    assert "no rounds of month '1999-01'" in said
+    assert not out.exists()
 
 
 def test_checking_keeps_nothing(run_json, log, tmp_path):

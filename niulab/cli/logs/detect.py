@@ -44,7 +44,8 @@ _MOST_ROWS = 25
 
 def run(
     log: Annotated[
-        Path, typer.Argument(help="Folder of a store, or a flat log: CSV or JSON Lines.")
+        Path,
+        typer.Argument(help="Folder of a store, or a flat log: CSV or JSON Lines.", metavar="LOG"),
     ],
     rules: Annotated[
         str | None,
@@ -141,6 +142,8 @@ def _store(log: Path, folder: Path, sheet: RuleSet | None, progress: Report | No
         options = ReadOptions(rules=declared, default_rules=sheet)
         with begin_store(folder / "log") as store:
             import_log([log], store, options=options, progress=progress)
+    if not store.manifest.n_plays and log.is_dir():
+        raise ConfigError(f"the store in '{log}' holds no rows: niulab log import brings some in")
     if not store.manifest.n_plays:
         raise ConfigError(f"no row of '{log}' could be kept: see niulab log check {log}")
     return store

@@ -101,7 +101,7 @@ def import_files(
     first_id: FirstIdOption = 0,
     deal_order: OrderOption = None,
     buckets: Annotated[
-        int | None, typer.Option(help="Parts of the players in a new store, 32 to 128.")
+        int | None, typer.Option(help="Parts of the players in a new store, 1 to 128. Default: 64.")
     ] = None,
     memory: MemoryOption = "2GB",
     workers: Annotated[int, typer.Option(help="Processes, that share large files.", min=1)] = 1,

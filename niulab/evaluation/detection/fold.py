@@ -106,7 +106,7 @@ def fold(
     pieces one after the other gives the same bytes as folding all at once.
     """
     if not 0 < alpha < 1:
-        raise ConfigError(f"alpha is above 0 and below 1, got {alpha}")
+        raise ConfigError(f"alpha is above 0 and below 1, got {alpha:g}: write 0.01, say")
     n_given = portfolio.n_given
     if given is None:
         given = np.ones((len(plays), n_given))

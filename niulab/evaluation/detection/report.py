@@ -117,6 +117,8 @@ def _body(judged: Judged, command: Sequence[str]) -> Iterator[str]:
     yield "<h2>Audit</h2>"
     for name, findings in judged.audit.items():
         yield f"<h3>{escape(name.replace('_', ' '))}: {len(findings):,}</h3>"
+        if findings and "seats" in findings[0]:
+            yield "<p>Seat 0 is the dealer, or one that the log does not tell.</p>"
         if findings:
             yield html_table(_audit_cells(findings[:_MOST_LISTED]))
     yield "<h2>Data quality</h2>"
@@ -241,6 +243,8 @@ def _text(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, tuple):
+        return ", ".join(_text(one) for one in value)
     if isinstance(value, list):
         return "; ".join(_text(one) for one in value[:5])
     if isinstance(value, dict):

@@ -37,7 +37,7 @@ _AGGREGATES = {"iqm": "IQM", "median": "median", "mean": "mean", "optimality_gap
 
 def aggregate_cells(summary: SuiteSummary) -> Cells:
     """A row per algorithm, the highest IQM first; those without aggregates come last."""
-    header = ["algorithm", *_AGGREGATES.values(), "failed runs", "cpu hours"]
+    header = ["algorithm", *_AGGREGATES.values(), "without a score", "cpu hours"]
     rows = []
     for algorithm in summary.ranking:
         found = summary.aggregates.get(algorithm)
@@ -178,7 +178,10 @@ def suite_legend(summary: SuiteSummary) -> list[str]:
             "other runs on these tasks, not about other tasks"
         )
     if summary.results.failed.any():
-        lines.append("- failed runs enter no figure but their own count")
+        lines.append(
+            "- runs without a score (failed, stopped, or of a task the algorithm does not enter) "
+            "enter no figure but their own count"
+        )
     return lines + [
         f"- {algorithm}: no aggregate, because no run has a score on {', '.join(tasks)}"
         for algorithm, tasks in summary.left_out.items()
@@ -193,7 +196,7 @@ def suite_markdown(summary: SuiteSummary) -> str:
         "Scores by task": score_cells(results),
         "Steps to a normalized score": efficiency_cells(summary),
         "Cumulative regret by task": regret_cells(results),
-        "Failed runs": failure_cells(results),
+        "Runs without a score": failure_cells(results),
     }
     lines = ["## Over tasks and seeds", "", *markdown_table(aggregate_cells(summary)), ""]
     lines += [*suite_legend(summary), ""]

@@ -41,7 +41,7 @@ def best_delay(information: float, alpha: float) -> float:
     infinite where stakes tell nothing.
     """
     if not 0 < alpha < 1:
-        raise ConfigError(f"alpha is above 0 and below 1, got {alpha}")
+        raise ConfigError(f"alpha is above 0 and below 1, got {alpha:g}: write 0.01, say")
     return log(1 / alpha) / information if information > 0 else inf
 
 

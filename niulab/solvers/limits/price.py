@@ -51,5 +51,5 @@ def limit_price(chances: Floats, values: Floats) -> float:
 def limit_exposure(price: float, alpha: float) -> float:
     """mu* ln(1 / alpha), in the unit of ``price``."""
     if not 0 < alpha < 1:
-        raise ConfigError(f"alpha is above 0 and below 1, got {alpha}")
+        raise ConfigError(f"alpha is above 0 and below 1, got {alpha:g}: write 0.01, say")
     return price * log(1 / alpha)

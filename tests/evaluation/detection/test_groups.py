@@ -91,7 +91,7 @@ def test_honest_groups_that_move_together_raise_no_alarm(sheet, watch):
     ("groups", "message"),
     [
         ([Group("g", ("p0", "p99"))], "names 'p99', who is not in the log"),
-        ([Group("g", ("p0",))], "has 1 members"),
+        ([Group("g", ("p0",))], "two players or more, and 'g' names 1"),
         ([Group("g", ("p0", "p1")), Group("g", ("p1", "p2"))], "names of their own"),
     ],
 )

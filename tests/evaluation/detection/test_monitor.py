@@ -257,7 +257,7 @@ def test_one_run_at_a_time_works_on_a_state(grown, tmp_path):
 
 def test_a_run_that_is_refused_leaves_no_folder(tmp_path, floor):
     store = store_of(replace(floor, rules=np.full_like(floor.rules, -1)), tmp_path)
-    with pytest.raises(ConfigError, match="no rules to judge the log by"):
+    with pytest.raises(ConfigError, match=r"no rules to judge the log by.*--sheet NAME=RULES"):
         monitor(store, tmp_path / "new" / "state")
     assert not (tmp_path / "new").exists()
 

@@ -11,6 +11,7 @@ from table_players import exchanged, seated, steered
 from niulab.engine.rules import load_rules
 from niulab.engine.settlement import Outcome
 from niulab.evaluation.detection.attacks.declared import declared_steering, declared_switching
+from niulab.evaluation.detection.calibration.exact import split_information
 from niulab.evaluation.detection.features import (
     SLOTS,
     best_own_ranks,
@@ -34,10 +35,11 @@ def alarms(portfolio, plays):
 
 
 @pytest.mark.parametrize(
-    ("rate", "n_rounds", "declared", "watched"),
-    [(1.0, 60, 5.1, 6.0), (0.5, 150, 16.3, 19.5), (0.2, 700, 75.2, 100.0)],
+    ("rate", "limit", "n_rounds", "declared", "watched"),
+    [(1.0, 3.2, 60, 5.1, 6.0), (0.5, 11.5, 150, 16.3, 19.5), (0.2, 54.7, 700, 75.2, 100.0)],
 )
-def test_delays_of_switchers(sheet, rate, n_rounds, declared, watched):
+def test_delays_of_switchers(sheet, rate, limit, n_rounds, declared, watched):
+    assert log(1_000) / split_information(sheet, rate) == pytest.approx(limit, abs=0.05)
     fair = seated(sheet, 200, 2, n_rounds, seed=11)
     plays = exchanged(fair, sheet, np.arange(200) * 2, rate)
     own = declared_switching(sheet)

@@ -1,6 +1,8 @@
 """Verdicts: their words, their list, who is held back; groups; and a report with all its parts."""
 
 import json
+import re
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -15,7 +17,7 @@ from niulab.evaluation.detection.monitoring.judging import judge_log, read_group
 from niulab.evaluation.detection.monitoring.monitor import monitor
 from niulab.evaluation.detection.report import stakes_against_cards, write_report
 from niulab.evaluation.detection.verdict import LARGEST_E, e_value_of, judge, words_of
-from niulab.evaluation.playlog.store.folder import create_store
+from niulab.evaluation.playlog.store.folder import Store, create_store
 from niulab.evaluation.playlog.store.importing import import_log
 
 
@@ -154,3 +156,21 @@ def test_the_report_has_its_parts(judged, tmp_path):
     assert json.loads((tmp_path / "report" / "verdicts.json").read_text("utf-8")) == json.loads(
         json.dumps(judged.as_dict())
     )
+
+
+def test_doubled_cards_and_warnings_of_imports_read_as_text(judged, tmp_path):
+    """A row of the audit as people write it, and how often an import warned."""
+    found = {"cards_twice": [{"card": "6C", "seats": (0, 5), "players": ("ann", "bo")}]}
+    quality = judged.data_quality | {"warnings": ["rows without a time (3 times)"]}
+    page = write_report(replace(judged, audit=found, data_quality=quality), tmp_path)
+    text = page.read_text("utf-8")
+    assert all(re.search(f"<td[^>]*>{cell}</td>", text) for cell in ("0, 5", "ann, bo"))
+    assert "Seat 0 is the dealer" in text
+    assert "rows without a time (3 times)" in text
+
+
+def test_warnings_of_imports_say_how_often(monitored):
+    manifest = replace(monitored.store.manifest, warnings={"rows without a seat": 2, "once": 1})
+    store = Store(monitored.store.path, manifest)
+    warnings = judge_log(replace(monitored, store=store)).data_quality["warnings"]
+    assert warnings[:2] == ["imports: rows without a seat (2 times as read)", "imports: once"]

@@ -341,7 +341,7 @@ def test_every_mistake_of_a_floor_is_told():
             "rules": "single-double-super", "rounds": 0, "sets": 3, "seats": 2,
             "players": [
                 {"kind": "bettr"},
-                {"kind": "hole_carder", "place": 12},
+                {"kind": "hole_carder", "place": 12, "see_rat": 0.5},
                 {"kind": "colluders", "stakers": 3},
                 {"kind": "bettor", "system": "martingal"},
             ],
@@ -349,6 +349,7 @@ def test_every_mistake_of_a_floor_is_told():
     text = str(error.value)
     for word in ("rounds", "'sets'", "'bettr'", "place", "a team of 4", "'martingal'"):
         assert word in text, word
+    assert "unknown key 'see_rat'; did you mean 'see_rate'?" in text
 
 
 def test_the_shipped_floor_is_the_one_of_the_target():

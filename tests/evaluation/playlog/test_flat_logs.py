@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from play_logs import accounted, played
 
@@ -279,3 +280,10 @@ def test_options_that_cannot_be(tmp_path, options):
 def test_a_missing_file(tmp_path):
     with pytest.raises(PlayLogError, match="cannot read"):
         list(read_plays(tmp_path / "none"))
+
+
+def test_a_parquet_file_is_called_one(tmp_path):
+    path = tmp_path / "plays.parquet"
+    pq.write_table(pa.table({"round_id": ["r1"], "player": ["ann"]}), path)
+    with pytest.raises(PlayLogError, match="a Parquet file, and a flat log is CSV or JSON Lines"):
+        list(read_plays(path))

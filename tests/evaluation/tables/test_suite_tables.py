@@ -30,7 +30,7 @@ def summary():
 
 def test_aggregates_by_algorithm_the_best_first(summary):
     header, rows = aggregate_cells(summary)
-    assert header == ["algorithm", "IQM", "median", "mean", "gap", "failed runs", "cpu hours"]
+    assert header == ["algorithm", "IQM", "median", "mean", "gap", "without a score", "cpu hours"]
     assert [row[0] for row in rows] == ["fast", "slow", "lost"]
     iqm = summary.aggregates["slow"].iqm
     assert rows[1][1] == f"{iqm.value:.4f} [{iqm.low:.4f}, {iqm.high:.4f}]"
@@ -97,9 +97,12 @@ def test_the_document_holds_the_tables_that_have_rows(summary):
         "## Scores by task",
         "## Steps to a normalized score",
         "## Cumulative regret by task",
-        "## Failed runs",
+        "## Runs without a score",
     ]
-    assert "- failed runs enter no figure but their own count" in text
+    assert (
+        "- runs without a score (failed, stopped, or of a task the algorithm does not enter)"
+        in text
+    )
     assert "- lost: no aggregate, because no run has a score on Peek" in text
     unmeasured = small_suite(regrets=np.full((3, 3, 2), np.nan), curves={})
     text = suite_markdown(summarize(unmeasured, seed=0, n_resamples=20))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from niulab.engine.rules import RuleSet
-from niulab.errors import ConfigError, nearest
+from niulab.errors import ConfigError
 from niulab.evaluation.detection.attacks.seats import table_rounds
 from niulab.evaluation.detection.portfolio import Portfolio, seen_blocks, weighted
 from niulab.evaluation.playlog.plays import NO_CARD, NO_CODE, Plays
@@ -70,12 +70,12 @@ def _member_codes(plays: Plays, groups: Sequence[Group]) -> list[tuple[NDArray[n
         for name in members:
             if name not in places:
                 raise ConfigError(
-                    f"group '{group.name}' names '{name}', who is not in the log"
-                    f"{nearest(name, places)}"
+                    f"group '{group.name}' names '{name}', who is not in the log: write names as "
+                    "the log does"
                 )
         if len(members) < 2:
             raise ConfigError(
-                f"group '{group.name}' has {len(members)} members: name two or more players"
+                f"a group is of two players or more, and '{group.name}' names {len(members)}"
             )
         peeker = places[group.peeker] if group.peeker else NO_CODE
         codes.append((np.array([places[name] for name in members]), peeker))

@@ -87,7 +87,7 @@ def read_groups(path: Path) -> list[Group]:
             raise ConfigError(f"'{path}': no key {sorted(unknown)} in a group: {_GROUPS_HINT}")
         groups.append(Group(name, tuple(map(str, members or ())), peeker))
     if not groups or set(tree) != {"groups"}:
-        raise ConfigError(f"'{path}' declares no groups alone: {_GROUPS_HINT}")
+        raise ConfigError(f"'{path}' holds no groups, or other keys than 'groups': {_GROUPS_HINT}")
     return groups
 
 
@@ -249,8 +249,14 @@ def _data_quality(monitored: Monitored) -> dict[str, Any]:
         "rules": {rules.name: rules.rules_hash for rules in monitored.sheets.rules},
         "rules_left_out": dict(monitored.sheets.left_out),
         "findings": dict(audits.n_findings),
-        "warnings": [*manifest.warnings, *_warnings(monitored, missing)],
+        "warnings": [*_imported(manifest.warnings), *_warnings(monitored, missing)],
     }
+
+
+def _imported(warnings: Mapping[str, int]) -> Iterator[str]:
+    """What imports warned of; they count what they read, rows that came before among it."""
+    for text, n in warnings.items():
+        yield f"imports: {text}" + f" ({n:,} times as read)" * (n > 1)
 
 
 def _warnings(monitored: Monitored, missing: int) -> Iterator[str]:

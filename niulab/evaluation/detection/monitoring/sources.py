@@ -87,14 +87,16 @@ def sheets_of_store(store: Store, declared: Sequence[RuleSet] = ()) -> Sheets:
         reasons = "; ".join(f"'{name}' {reason}" for name, reason in left_out.items())
         raise ConfigError(
             f"no rules to judge the log by ({reasons or 'its rows name none'}): name the sheet "
-            "with --rules"
+            "with --rules, or import the log with --rules or --sheet NAME=RULES"
         )
     return Sheets(tuple(rules), places, left_out)
 
 
 def _why_not(sheet: RuleSet | None, stored_hash: str) -> str:
+    if sheet is None and stored_hash:
+        return f"was declared by the import (hash {stored_hash}): give the same sheet with --rules"
     if sheet is None:
-        return "is not known: declare it with --rules"
+        return "is not known: --rules takes a file of that name"
     if stored_hash and sheet.rules_hash != stored_hash:
         return "is not the sheet of that name that the log was imported with"
     try:

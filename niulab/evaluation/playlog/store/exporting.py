@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from niulab.errors import PlayLogError
+from niulab.errors import PlayLogError, nearest
 from niulab.evaluation.playlog.flat import FlatFormat, flat_lines
 from niulab.evaluation.playlog.store.database import DEFAULT_MEMORY
 from niulab.evaluation.playlog.store.folder import Store
@@ -28,7 +28,8 @@ def export_log(
 ) -> int:
     """Write all rows to a file ``.csv`` or ``.jsonl``, also ``.gz``, by month, table and time.
 
-    Returns the number of rows. Raises PlayLogError for another ending.
+    Returns the number of rows. Raises PlayLogError for another ending, and for a month
+    without rounds.
     """
     target = Path(path)
     stem = target.name.removesuffix(".gz")
@@ -37,6 +38,12 @@ def export_log(
         raise PlayLogError(f"a flat log ends in .csv, .jsonl, .csv.gz or .jsonl.gz, got '{target}'")
     if not store.manifest.n_plays:
         raise PlayLogError(f"the store in '{store.path}' is empty: nothing to export")
+    known = {file.month for file in store.manifest.of("plays")}
+    for month in months or ():
+        if month not in known:
+            raise PlayLogError(
+                f"no rounds of month '{month}' in '{store.path}'{nearest(month, known)}"
+            )
     draft = target.with_name(f".{target.name}.draft")
     n = 0
     try:

@@ -41,6 +41,10 @@ def layout_of(text: str, separator: str | None, origin: str) -> Layout:
     """
     if text.lstrip().startswith("{"):
         return Layout((), None)
+    if text.startswith("PAR1"):  # its first bytes
+        raise PlayLogError(
+            f"{origin}: a Parquet file, and a flat log is CSV or JSON Lines: write one of them"
+        )
     if separator is not None and (separator not in SEPARATORS or len(separator) != 1):
         raise PlayLogError(f"no separator {separator!r}: write one of , ; | or a tab")
     options = [separator] if separator else list(SEPARATORS)
