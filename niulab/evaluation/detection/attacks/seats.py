@@ -56,9 +56,7 @@ def hands_on_table(plays: Plays) -> NDArray[np.uint8]:
     return np.where(is_shown[:, None], plays.shown, plays.cards) if is_shown.any() else plays.cards
 
 
-def first_of_hand(
-    plays: Plays, rounds: TableRounds, hands: NDArray[np.uint8]
-) -> NDArray[np.int64]:
+def first_of_hand(plays: Plays, rounds: TableRounds, hands: NDArray[np.uint8]) -> NDArray[np.int64]:
     """The first row of its round that tells of the same hand, -1 where a row's is not known; (n,).
 
     Several players may stake on one seat: their rows tell of one hand. Where no seat is recorded,
