@@ -99,3 +99,27 @@ def steered(even, n_tables, n_rounds, wants, *, n_seats=3, seed=0):
         even, n_tables, n_seats, n_rounds, seed=seed, stakes=stakes.reshape(-1, 4),
         cards=cards.reshape(-1, 5),
     )  # fmt: skip
+
+
+def shared(rules, hands, seats, *, dealers=None):
+    """Rounds whose k rows hold given hands (n, k, 5) on given seats, each of another player."""
+    n, k = hands.shape[:2]
+    texts = Vocabularies(
+        players=tuple(f"p{i}" for i in range(k)),
+        tables=("T1",),
+        rounds=tuple(map(str, range(n))),
+        rules=(rules.name,),
+    )
+    columns = {} if dealers is None else {"dealer_cards": dealers.repeat(k, axis=0)}
+    return Plays.of(
+        n * k,
+        texts,
+        player=np.tile(np.arange(k), n),
+        round=np.repeat(np.arange(n), k),
+        time=np.repeat(np.arange(n), k),
+        table=0,
+        rules=0,
+        seat=np.tile(seats, n),
+        cards=hands.reshape(n * k, 5),
+        **columns,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from errno import ENOSPC
+from errno import EDQUOT, EFBIG, ENOSPC
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -33,6 +33,10 @@ from niulab.errors import ConfigError, NiuLabError
 __all__ = ["app", "main"]
 
 
+_NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
+"""What the system says of a full disk, a used up quota and the longest file."""
+
+
 class _Program(TyperGroup):
     """A user's error is one message on stderr and exit code 2, in every command."""
 
@@ -45,7 +49,7 @@ class _Program(TyperGroup):
             if error.filename is not None:
                 remedy = "give a path that can be read and written"
                 complain(f"cannot use '{error.filename}': {error.strerror}; {remedy}")
-            elif error.errno == ENOSPC:  # stdout leads there
+            elif error.errno in _NO_ROOM:  # stdout leads there, or a file that is open
                 complain(f"cannot write the output: {error.strerror}; make room for it")
             else:  # no file of the user's: a broken pipe, say
                 raise

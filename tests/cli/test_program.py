@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -10,8 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from niulab import __version__ as niulab_version
+from niulab.cli.main import _Program
 
 NIULAB = [sys.executable, "-m", "niulab"]
 HAND = "KS QH 10D AC 7S"
@@ -162,3 +166,21 @@ def test_closed_streams_change_no_exit_code(closed):
         )
         assert result.returncode == code, result.stderr
         assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_no_room_for_an_open_file_is_one_message(code):
+    program = typer.Typer(cls=_Program, pretty_exceptions_enable=False)
+
+    @program.command()
+    def write():
+        raise OSError(code, os.strerror(code))
+
+    @program.command()
+    def other():
+        pass
+
+    found = CliRunner().invoke(program, ["write"])
+    assert found.exit_code == 2
+    assert os.strerror(code) in found.output
+    assert "make room" in found.output

@@ -215,6 +215,7 @@ def test_what_was_told_is_part_of_the_state_and_of_copies():
         ({"detector": {"mu": 0.1, "sees": 1.0, "base": 0.5}}, "sees is a number between 0 and 1"),
         ({"detector": {"mu": 0.1, "box": "super"}}, "give sees and base as well"),
         ({"detector": BETTOR | {"box": "supper"}}, "no box 'supper'"),
+        ({"detector": BETTOR | {"box": 3}}, "box is the name of a box, as 'super', or left out"),
         ({"detector": {"mu": 0.1, "factors": [[1.0]]}}, "a row for each of 13 classes"),
         ({"detector": {"mu": 0.1, "factors": [[1.0], [1.0, 2.0]]}}, "rows of one length"),
         ({"detector": {"mu": 0.1, "factors": [[2.0, 1.0]] * 13}}, "slip 'single=100' have mean 2"),

@@ -106,17 +106,20 @@ def slip_bins(players, heights, statistics, bins):
 def stake_sums(rounds, rules, stakes, tops, base_units, least, units, shares, heights, slips):
     """Sum stakes, int64 (n, 4), by round into base units (n_rounds,) and shares on the top box.
 
-    heights: (n_rounds, 3), base units a seat on each main box beyond its least stake. slips:
+    heights: (n_rounds, 3), base units a staked seat on each main box beyond its least stake. slips:
     whether the top box is staked, (n_rounds,). rounds: as of ``RoundStarts``. tops, base_units,
     least (n_sheets, 3): by sheet, whose last one serves unknown rules.
     """
     for i in range(len(rounds) - 1):
-        total, on_top = np.int64(0), np.int64(0)
+        total, on_top, n_staked = np.int64(0), np.int64(0), 0
+        for row in range(rounds[i], rounds[i + 1]):
+            own = stakes[row, 0] + stakes[row, 1] + stakes[row, 2] + stakes[row, 3]
+            n_staked += own > 0  # a seat that is staked after the close alone tells nothing here
+            total += own
+            on_top += stakes[row, tops[rules[row]]]
         heights[i] = 0.0
         for row in range(rounds[i], rounds[i + 1]):
-            total += stakes[row, 0] + stakes[row, 1] + stakes[row, 2] + stakes[row, 3]
-            on_top += stakes[row, tops[rules[row]]]
-            unit = base_units[rules[row]] * (rounds[i + 1] - rounds[i])
+            unit = base_units[rules[row]] * max(n_staked, 1)
             for box in range(3):
                 heights[i, box] += max(stakes[row, box] - least[rules[row], box], 0.0) / unit
         units[i] = total / base_units[rules[rounds[i]]]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, tzinfo
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from niulab.engine.cards import RANKS
 from niulab.engine.rules import RuleSet, load_rules, shipped_names
 from niulab.errors import PlayLogError
 from niulab.evaluation.playlog.chunk import Chunk, Quarantined, ReadOptions, Start
@@ -316,18 +318,41 @@ class _Checker:
                 rows.warn(sentence, times)
 
 
+def _orders() -> NDArray[np.int16]:
+    """Orders that people and programs sort hands in, (k, 53): a card's place in each.
+
+    By rank with the ace low or high, by points, by the text of the rank, and within suits in any
+    order of them. Cards of one place may stand in any order.
+    """
+    ranks = np.arange(13)
+    by_rank = [ranks, (ranks - 1) % 13, np.minimum(ranks, 9)]
+    by_rank += [
+        np.argsort(np.argsort(np.array(texts)))
+        for texts in (RANKS, [text.replace("10", "T") for text in RANKS])
+    ]
+    orders = [np.arange(52), *(order.repeat(4) for order in by_rank)]
+    for suits in permutations(range(4)):
+        of_suit = 13 * np.tile(np.argsort(suits), 13)
+        orders += [of_suit + order.repeat(4) for order in by_rank[:2]]
+    return np.pad(np.array(orders, dtype=np.int16), ((0, 0), (0, 1)), constant_values=99)
+
+
+_ORDERS = _orders()
+
+
 def looks_sorted(hands: NDArray[np.uint8]) -> bool | None:
-    """Whether hands (n, 5) of card ids are all sorted, by card or by rank.
+    """Whether hands (n, 5) of card ids are all sorted, in one of the usual orders.
 
     None where chance might have sorted them: fewer than 20 distinct hands.
     """
-    head = hands[:_HEAD][(hands[:_HEAD] < NO_CARD).all(axis=1)].astype(np.int16)
-    if len(head) >= _FEWEST_SORTED and not _all_sorted(head) and not _all_sorted(head // 4):
+    head = hands[:_HEAD][(hands[:_HEAD] < NO_CARD).all(axis=1)]
+    orders = [order for order in _ORDERS if _all_sorted(order[head])]
+    if len(head) >= _FEWEST_SORTED and not orders:
         return False
-    known = hands[(hands < NO_CARD).all(axis=1)].astype(np.int16)
+    known = hands[(hands < NO_CARD).all(axis=1)]
     if len(known) < _FEWEST_SORTED:
         return None
-    is_sorted = _all_sorted(known) or _all_sorted(known // 4)
+    is_sorted = any(_all_sorted(order[known]) for order in orders)
     if is_sorted and len(np.unique(known, axis=0)) < _FEWEST_SORTED:
         return None
     return is_sorted

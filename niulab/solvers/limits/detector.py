@@ -122,6 +122,8 @@ class Detector:
                     f"{key} is a number between 0 and 1, both left out (a factor of 0 would pay "
                     f"without bound), got {value!r}"
                 )
+        if not isinstance(self.box, str | None):
+            mistakes.append(f"box is the name of a box, as 'super', or left out, got {self.box!r}")
         if self.box is not None and self.sees is None:
             mistakes.append("box is what the declared bettor stakes: give sees and base as well")
         if self.factors is not None and len({len(row) for row in self.factors}) != 1:

@@ -354,6 +354,23 @@ def test_a_round_cut_in_two_by_an_import_is_one_factor(floor, tmp_path):
     assert after.states.n_rounds.tolist() == before.states.n_rounds.tolist() == [60]
 
 
+@pytest.mark.parametrize("time", [NO_TIME, MARCH])
+def test_rounds_of_one_time_that_an_import_cut_in_two_are_one_factor_each(sheet, tmp_path, time):
+    """Both seats of a round are one player's: no order tells that the second ones came before."""
+    plays = seated(sheet, 1, 2, 20, seed=8, player=0, time=time)
+    store = create_store(tmp_path / "log", buckets=2)
+    n_rounds, counts = [], []
+    for seat in (1, 2):
+        path = tmp_path / f"seat{seat}.csv"
+        import_log([write_csv(plays.take(plays.seat == seat), path)], store)
+        found = monitor(store, tmp_path / "state")
+        n_rounds.append(found.people.states.n_rounds.tolist())
+        counts.append(found.tables.audits.card_rounds["p0"])
+    assert n_rounds == [[20], [20]]
+    assert counts == [20, 20]
+    assert monitor(store, tmp_path / "again").people.states.n_rounds.tolist() == [20]
+
+
 def judged_in(folder, parts):
     """What is said after imports with a run after each."""
     folder.mkdir()

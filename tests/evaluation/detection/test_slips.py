@@ -12,9 +12,15 @@ from niulab.agents.advantage.sight import seen_information, seen_plan
 from niulab.engine.rules import load_rules
 from niulab.errors import ConfigError
 from niulab.evaluation.detection.attacks.slips import SLIP_RATES, raise_chances, slip_table
-from niulab.evaluation.detection.features import card_law, card_values
+from niulab.evaluation.detection.features import card_law, card_values, least_stakes, top_box
 from niulab.evaluation.detection.portfolio import declared_portfolio
-from niulab.evaluation.detection.scores import RAISED_DIGITS
+from niulab.evaluation.detection.scores import (
+    N_STATISTICS,
+    RAISED_DIGITS,
+    round_starts,
+    score_bins,
+)
+from niulab.evaluation.playlog.plays import Plays, Vocabularies
 
 MAIN = ("single", "double", "super")
 SHEETS = ["single-double-super", "even-double-super-bonus", "bull-bull-live"]
@@ -152,3 +158,25 @@ def test_what_cannot_be_declared_is_told(sheet):
         declared_portfolio(sheet, place=5, box=("super", "triple"))
     with pytest.raises(ConfigError, match="got none"):
         declared_portfolio(sheet, place=5, box=())
+
+
+def test_a_seat_that_is_staked_after_the_close_alone_changes_no_score(sheet):
+    """Its late stake may follow the result; whether the row is there must not say what was raised.
+
+    Two seats without a stake at the close beside the first: as if it were alone.
+    """
+    texts = Vocabularies(players=("ann",), rules=(sheet.name,))
+    stakes = np.zeros((6, 4), dtype=np.int64)
+    stakes[:4, :3] = [[200, 0, 0], [100, 0, 100], [200, 100, 0], [250, 100, 200]]
+    plays = Plays.of(6, texts, player=0, rules=0, stakes=stakes, round=[0, 1, 2, 3, 3, 3])
+    known = {
+        "base_units": np.array([100.0]),
+        "top_boxes": np.array([top_box(sheet)]),
+        "least": least_stakes(sheet)[None],
+    }
+    fresh = np.zeros((1, N_STATISTICS))
+    alone = plays.take(slice(0, 4))
+    found = score_bins(plays, round_starts(plays), fresh, **known)
+    expected = score_bins(alone, round_starts(alone), fresh, **known)
+    assert (found.bins[:4] == expected.bins).all()
+    assert (found.statistics == expected.statistics).all()

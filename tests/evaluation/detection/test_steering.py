@@ -5,7 +5,7 @@ from math import log
 
 import numpy as np
 import pytest
-from table_players import seated, steered
+from table_players import seated, shared, steered
 
 from niulab.engine.rules import load_rules
 from niulab.evaluation.detection.attacks.seats import TableRounds, table_rounds
@@ -127,3 +127,17 @@ def test_who_stakes_blindly_is_not_found(even, alone):
     states = fold(alone, PlayerStates.fresh(n, alone), plays, given=given, alpha=0.05).states
     # the seats of a table share their packets: 100 tables count, not 300 players
     assert np.mean(states.peaks >= log(20)) <= 0.05 + 3 * (0.05 * 0.95 / 100) ** 0.5
+
+
+@pytest.mark.parametrize("seats", [[1, 2, 2, 2], [2, 2, 2, 1], [0, 0, 0, 0]])
+def test_a_packet_that_several_players_stake_on_counts_once(even, seats):
+    """Over all orders of a round's packets, two of seats and the dealer's, the mean is one."""
+    packets = np.random.default_rng(9).permutation(52)[:15].reshape(3, 5)
+    orders = np.array(list(permutations(packets.tolist())), dtype=np.uint8)  # (6, 3, 5)
+    places = [0, 1, 1, 1] if seats != [2, 2, 2, 1] else [1, 1, 1, 0]
+    plays = shared(even, orders[:, places], seats, dealers=orders[:, 2])
+    plays.stakes[:, 0] = np.tile([300, 100, 100, 100], 6)
+    columns = [i for i, c in enumerate(steering_block([even]).components) if "beside" in c.feature]
+    factors = steering_factors(plays, [even])[:, columns].reshape(6, 4, -1)
+    assert np.abs(factors.mean(axis=0) - 1).max() <= 1e-12
+    assert np.ptp(factors, axis=0).min() > 0  # they do say something

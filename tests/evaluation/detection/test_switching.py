@@ -5,7 +5,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from table_players import exchanged, seated
+from table_players import exchanged, seated, shared
 
 from niulab.engine.hands import best_arrangement
 from niulab.engine.rules import load_rules
@@ -137,3 +137,14 @@ def test_who_exchanges_cards_is_found_and_others_are_not(sheet, alone, rate):
     given = switching_factors(honest, [sheet])
     states = fold(alone, PlayerStates.fresh(60, alone), honest, given=given, alpha=0.05).states
     assert np.mean(states.peaks >= log(20)) <= 0.05 + 3 * (0.05 * 0.95 / 60) ** 0.5
+
+
+@pytest.mark.parametrize("seats", [[1, 1, 2], [0, 0, 0]])
+def test_players_on_one_seat_share_its_hand_and_the_factors_of_its_neighbor(sheet, seats):
+    """Two of the three rows tell of one hand: the mean over all splits is one for every row."""
+    own, other = all_splits(np.random.default_rng(5).permutation(52)[:10].tolist())
+    plays = shared(sheet, np.stack([own, own, other], axis=1), seats)
+    factors = switching_factors(plays, [sheet]).reshape(252, 3, -1)
+    assert np.abs(factors.mean(axis=0) - 1).max() <= 1e-12
+    assert (factors[:, 0] == factors[:, 1]).all()
+    assert factors[:, [0, 2]] == pytest.approx(pair_factors(sheet, own, other), rel=1e-15)

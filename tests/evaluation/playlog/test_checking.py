@@ -6,7 +6,7 @@ from play_logs import accounted
 
 from niulab.engine.cards import card_text, parse_cards
 from niulab.engine.rules import load_rules
-from niulab.evaluation.playlog.checking import read_plays
+from niulab.evaluation.playlog.checking import looks_sorted, read_plays
 from niulab.evaluation.playlog.chunk import Quarantined, ReadOptions
 from niulab.evaluation.playlog.flat import COLUMNS
 from niulab.evaluation.playlog.plays import NO_CARD, NO_TIME, Flag
@@ -293,3 +293,29 @@ def test_the_quarantine_file_keeps_source_line_reason_and_text(tmp_path):
     with QuarantineFile(path, size=size) as file:
         file.write("c.csv", rows[:1])
     assert [source for source, _ in read_quarantine(path)] == ["a.csv", "c.csv"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda card: card,
+        lambda card: -(card // 4),
+        lambda card: (card // 4 - 1) % 13,  # the ace above the king
+        lambda card: -((card // 4 - 1) % 13),
+        lambda card: (card % 4, card // 4),
+        lambda card: ("CDHS".index(card_text(card)[-1]), -((card // 4 - 1) % 13)),
+        lambda card: min(card // 4, 9),  # points
+        card_text,
+        lambda card: card_text(card).replace("10", "T"),
+    ],
+)
+def test_hands_in_any_usual_order_do_not_tell_the_order_dealt(key):
+    rng = np.random.default_rng(4)
+    dealt = np.array([rng.permutation(52)[:5] for _ in range(300)], dtype=np.uint8)
+    in_order = np.array([sorted(hand, key=key) for hand in dealt.tolist()], dtype=np.uint8)
+    assert looks_sorted(dealt) is False
+    assert looks_sorted(in_order) is True
+    assert looks_sorted(in_order[:19]) is None
+    mixed = in_order.copy()
+    mixed[250:] = dealt[250:]
+    assert looks_sorted(mixed) is False

@@ -171,3 +171,26 @@ def test_rows_are_read_alike_in_blocks_of_any_size(tmp_path):
         parts = accounted(read_plays(path, options=ReadOptions(rows=rows)))
         lines = [line for chunk in parts for line in flat_lines(chunk.plays, header=False)]
         assert lines == list(flat_lines(whole[0].plays, header=False))
+
+
+@pytest.mark.parametrize("name", ["round_id", "rules", "dealer_cards", "cards", "table"])
+def test_objects_of_a_block_that_all_leave_out_a_core_key(tmp_path, name):
+    """Nulls may be left out, as long as the first lines of the file name every core column."""
+    names = LINES[0].strip().split(",")
+    objects = [dict(zip(names, line.rstrip("\n").split(","), strict=True)) for line in LINES[1:]]
+    for row in objects:
+        row["note"] = "x"  # and a key that no schema has
+    for row in objects[7:]:
+        del row[name]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in objects), encoding="utf-8")
+    options = ReadOptions(rows=7)
+    found = accounted(read_plays(path, options=options))
+    others = accounted(read_plays(path, options=options, careful=True))
+    for one, other in zip(found, others, strict=True):
+        assert list(flat_lines(one.plays)) == list(flat_lines(other.plays))
+        assert one.quarantined == other.quarantined
+        assert one.warnings == other.warnings
+        assert 0 not in one.warnings.values()
+    kept = sum(len(one.plays) for one in found)
+    assert kept == (7 if name == "round_id" else len(PLAYS))

@@ -344,3 +344,17 @@ def test_checking_counts_without_a_store(log, tmp_path):
     assert sum(checked.reasons.values()) == 1
     [(name, row)] = list(read_quarantine(out))
     assert (name, row.line, row.text) == ("log.csv", 362, "bad")
+
+
+def test_a_full_disk_is_one_message_and_the_import_goes_on(tmp_path, monkeypatch):
+    log = write_log(tmp_path / "a.csv", lines_of(make_plays(30)))
+    store = create_store(tmp_path / "log")
+    sql = merging._sql
+    monkeypatch.setattr(merging, "_sql", lambda path: f"{sql(path)}/in/no/folder")
+    with pytest.raises(PlayLogError, match=r"cannot use a file of the store.*goes on"):
+        import_log([log], store)
+    assert not store.manifest.files
+    monkeypatch.setattr(merging, "_sql", sql)
+    counts = import_log([log], open_store(tmp_path / "log")).counts
+    assert counts.is_balanced
+    assert counts.kept == counts.read == 30 * SEATS

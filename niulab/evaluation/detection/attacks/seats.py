@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from niulab.evaluation.detection.features import are_known
+from niulab.engine.cards import HAND_SIZE
+from niulab.evaluation.detection.features import are_known, judged
 from niulab.evaluation.playlog.plays import Plays
 
-__all__ = ["TableRounds", "hands_on_table", "table_rounds"]
+__all__ = ["TableRounds", "first_of_hand", "hands_on_table", "table_rounds"]
 
 
 class TableRounds(NamedTuple):
@@ -53,3 +54,22 @@ def hands_on_table(plays: Plays) -> NDArray[np.uint8]:
     """The cards each seat showed, or those dealt where the log does not tell them apart; (n, 5)."""
     is_shown = are_known(plays.shown)
     return np.where(is_shown[:, None], plays.shown, plays.cards) if is_shown.any() else plays.cards
+
+
+def first_of_hand(plays: Plays, rounds: TableRounds, hands: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The first row of its round that tells of the same hand, -1 where a row's is not known; (n,).
+
+    Several players may stake on one seat: their rows tell of one hand. Where no seat is recorded,
+    rows with the same cards do. hands: uint8 (n, 5).
+    """
+    firsts = np.full(len(plays), -1, dtype=np.int64)
+    at = np.flatnonzero((judged(plays) & are_known(hands))[rounds.rows])
+    rows, number = rounds.rows[at], rounds.rounds[at]
+    firsts[rows] = rows
+    seats = plays.seat[rows]
+    if ((number[1:] == number[:-1]) & (seats[1:] == seats[:-1])).any():
+        sets = np.sort(hands[rows], axis=1).astype(np.int64) @ (64 ** np.arange(HAND_SIZE))
+        keys = number << 31 | np.where(seats > 0, seats, 128 + sets)
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        firsts[rows] = rows[first[inverse]]
+    return firsts

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from niulab.engine.cards import HAND_SIZE
 from niulab.engine.rules import RuleSet
-from niulab.evaluation.detection.attacks.seats import TableRounds, table_rounds
+from niulab.evaluation.detection.attacks.seats import TableRounds, first_of_hand, table_rounds
 from niulab.evaluation.detection.factors import (
     likelihood_table,
     standardized,
@@ -113,6 +113,9 @@ def steering_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
     known = judged(plays) & are_known(plays.cards)
     ranks = best_own_ranks(plays, sheets, plays.cards)
     dealers = best_own_ranks(plays, sheets, plays.dealer_cards)
+    hands = first_of_hand(plays, rounds, plays.cards)  # a packet counts once, whoever stakes on it
+    packets = np.where(hands == np.arange(len(plays)), ranks, -1).astype(np.int16)
+    first_hand = np.where(first >= 0, hands[first], -1)
     for code, rules in enumerate(sheets):
         if not can_steer(rules):
             continue
@@ -123,7 +126,7 @@ def steering_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
             continue
         taken = (plays.player[rows] == plays.player[firsts]).astype(np.int64)
         by_rank, by_card = _tables(rules)
-        beside = relative_factors(_packet_scores(rules), ranks, dealers, rounds, first)
+        beside = relative_factors(_packet_scores(rules), packets, dealers, rounds, first_hand)
         is_ordered = (plays.flags[firsts] & int(Flag.NO_ORDER)) == 0
         cards = [
             np.where(is_ordered[:, None], by_card[taken, plays.cards[firsts, place]], 1.0)

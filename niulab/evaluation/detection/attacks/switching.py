@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 from niulab.engine.ranking import ranker
 from niulab.engine.rules import RuleSet
-from niulab.evaluation.detection.attacks.seats import TableRounds, hands_on_table, table_rounds
+from niulab.evaluation.detection.attacks.seats import (
+    TableRounds,
+    first_of_hand,
+    hands_on_table,
+    table_rounds,
+)
 from niulab.evaluation.detection.factors import standardized, tilt_table
 from niulab.evaluation.detection.features import (
     OWN_RANK,
-    are_known,
-    judged,
     rank_law,
     rank_values,
     top_box,
@@ -81,9 +84,15 @@ def _values(rules: RuleSet) -> Floats:
 
 
 def neighbor_pairs(plays: Plays, rounds: TableRounds) -> NDArray[np.int64]:
-    """Rows (n_pairs, 2) whose seats are next to each other, both hands known, each pair once."""
-    is_known = judged(plays) & are_known(hands_on_table(plays))
-    at = np.flatnonzero(is_known[rounds.rows])
+    """Rows (n_pairs, 2) whose seats are next to each other, both hands known, each pair once.
+
+    Of several rows of one hand the first stands for all.
+    """
+    return _pairs(first_of_hand(plays, rounds, hands_on_table(plays)), rounds)
+
+
+def _pairs(firsts: NDArray[np.int64], rounds: TableRounds) -> NDArray[np.int64]:
+    at = np.flatnonzero(firsts[rounds.rows] == rounds.rows)
     rows, number = rounds.rows[at], rounds.rounds[at]
     is_pair = number[1:] == number[:-1]
     return np.stack([rows[:-1][is_pair], rows[1:][is_pair]], axis=1)
@@ -96,14 +105,17 @@ def switching_factors(plays: Plays, sheets: Sequence[RuleSet]) -> Floats:
     """
     from niulab.evaluation.detection.attacks.kernels import mean_of_pairs
 
-    pairs = neighbor_pairs(plays, table_rounds(plays))
+    rounds, hands = table_rounds(plays), hands_on_table(plays)
+    firsts = first_of_hand(plays, rounds, hands)
+    pairs = _pairs(firsts, rounds)
     means = np.ones((len(plays), len(_THETAS) + len(_RATES)))
     counts = np.zeros(len(plays), dtype=np.int8)
-    hands = hands_on_table(plays)
     for code, rules in enumerate(sheets):
         mine = pairs[plays.rules[pairs[:, 0]] == code]
         factors = pair_factors(rules, hands[mine[:, 0]], hands[mine[:, 1]])
         mean_of_pairs(mine, factors, counts, means)
+    again = np.flatnonzero((firsts >= 0) & (firsts != np.arange(len(plays))))
+    means[again] = means[firsts[again]]
     return means
 
 

@@ -18,7 +18,12 @@ from niulab.evaluation.detection.excess import fold_excess, round_gains
 from niulab.evaluation.detection.fold import fold
 from niulab.evaluation.detection.monitoring.audits import RECORDED, Audits
 from niulab.evaluation.detection.monitoring.people import People
-from niulab.evaluation.detection.monitoring.sources import Sheets, column_hashes, round_hashes
+from niulab.evaluation.detection.monitoring.sources import (
+    Sheets,
+    are_among,
+    column_hashes,
+    round_hashes,
+)
 from niulab.evaluation.detection.portfolio import Portfolio
 from niulab.evaluation.detection.scores import round_starts
 from niulab.evaluation.playlog.flat import TIMES
@@ -47,12 +52,13 @@ _COLUMNS = (
 @dataclass(frozen=True, kw_only=True)
 class BucketPiece:
     """A bucket's files of a part. given: by slice, the files of places and of factors that need
-    whole rounds, and where the bucket's begin and end in them.
+    whole rounds, and where the bucket's begin and end in them. known: as of ``RoundsTask``.
     """
 
     version: int
     paths: tuple[Path, ...]
     given: tuple[tuple[Path, Path, int, int], ...]
+    known: Path | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -110,8 +116,9 @@ def fold_bucket(task: BucketTask) -> FoldedBucket:
             plays = task.sheets.recode(_plays(table, task.rules))
             rounds = _round_hashes(table)
             people = people.with_names(plays.texts.players, portfolio)
+            go_on = _go_on(people, plays, rounds, piece.known)
             audits.add_rows(
-                plays, task.sheets.rules, is_new=~_go_on(people, plays, rounds),
+                plays, task.sheets.rules, is_new=~go_on,
                 recorded={name: len(table) - table[name].null_count for name in RECORDED},
             )  # fmt: skip
             odd = _maybe_odd(plays)
@@ -124,7 +131,10 @@ def fold_bucket(task: BucketTask) -> FoldedBucket:
             order = _by_player(plays)
             if order is not None:
                 plays, rounds, factors = plays.take(order), rounds[order], factors[order]
-            people = fold_people(portfolio, people, plays, factors, rounds, alpha=task.alpha)
+                go_on = go_on[order]
+            people = fold_people(
+                portfolio, people, plays, factors, rounds, alpha=task.alpha, go_on=go_on
+            )
     write_atomically(task.after, people.as_bytes())
     return found
 
@@ -207,11 +217,22 @@ def _round_hashes(table: pa.Table) -> NDArray[np.uint64]:
     return column_hashes(table["table"], table["round_id"])
 
 
-def _go_on(people: People, plays: Plays, rounds: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Whether rows are of the last round folded of their player, who is one of ``people``; (n,)."""
-    last = people.last_rounds[people.codes_of(plays.texts.players)]
-    is_last: NDArray[np.bool_] = rounds == last[plays.player]
-    return is_last
+def _go_on(
+    people: People, plays: Plays, rounds: NDArray[np.uint64], known: Path | None
+) -> NDArray[np.bool_]:
+    """Whether rows go on with a round that may be folded already of their player, who is one of
+    ``people``; (n,).
+
+    It is his last one; or an earlier version of the log brought the round, and it is no later
+    than the last one.
+    """
+    codes = people.codes_of(plays.texts.players)[plays.player]
+    goes_on: NDArray[np.bool_] = rounds == people.last_rounds[codes]
+    if known is not None:
+        is_past = (people.at_last[codes] > 0) & (plays.time <= people.last_times[codes])
+        if is_past.any():
+            goes_on |= is_past & ~are_among(rounds, known)
+    return goes_on
 
 
 def _maybe_odd(plays: Plays) -> NDArray[np.int64]:
@@ -238,12 +259,14 @@ def fold_people(
     rounds: NDArray[np.uint64] | None = None,
     *,
     alpha: float,
+    go_on: NDArray[np.bool_] | None = None,
 ) -> People:
     """Fold rows sorted by player and time into the states of their players.
 
-    Money counts in every row. Rows that came late, and further rows of the last round folded, have
-    factor one: they are left out, and their rounds are not counted. rounds: ``round_hashes`` of the
-    rows, where they are at hand.
+    Money counts in every row. Rows that came late, and further rows of a round that was folded,
+    have factor one: they are left out, and their rounds are not counted. rounds: ``round_hashes``
+    of the rows, where they are at hand. go_on: (n,), rows of rounds that were folded; by default
+    those of the last one.
     """
     from niulab.evaluation.detection.kernels import keep_paths
     from niulab.evaluation.detection.monitoring.kernels import count_ties
@@ -258,7 +281,9 @@ def fold_people(
     nets = people.nets.copy()
     np.add.at(nets, plays.player, sum(plays.nets.T))
     is_late = (plays.flags & int(Flag.LATE_ROW)) != 0
-    counts = ~is_late & (rounds != people.last_rounds[plays.player])
+    if go_on is None:
+        go_on = rounds == people.last_rounds[plays.player]
+    counts = ~is_late & ~go_on
     # who sits by tells nothing, and turns no clock
     counts &= np.logical_or.reduce([column != 0 for column in (*plays.stakes.T, *plays.late.T)])
     if not counts.any():

@@ -27,7 +27,7 @@ from niulab.evaluation.detection.monitoring.folding import (
     write_portfolio,
 )
 from niulab.evaluation.detection.monitoring.people import People
-from niulab.evaluation.detection.monitoring.rounds import Looked, look_at_parts
+from niulab.evaluation.detection.monitoring.rounds import Looked, known_rounds, look_at_parts
 from niulab.evaluation.detection.monitoring.shuffling import (
     ShuffleTask,
     fold_monitors,
@@ -260,11 +260,12 @@ def _tasks(
 ) -> list[BucketTask]:
     by_bucket: dict[int, list[BucketPiece]] = {}
     for part, slices in found.items():
+        known = known_rounds(store, part.version, portfolio.parent)
         for place, (bucket, paths) in enumerate(part.plays):
             given = tuple(
                 (one.rows, one.factors, (0, *one.ends)[place], one.ends[place]) for one in slices
             )
-            piece = BucketPiece(version=part.version, paths=paths, given=given)
+            piece = BucketPiece(version=part.version, paths=paths, given=given, known=known)
             by_bucket.setdefault(bucket, []).append(piece)
     version, tasks = store.manifest.version, []
     for bucket, pieces in sorted(by_bucket.items()):

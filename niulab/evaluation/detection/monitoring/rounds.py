@@ -21,6 +21,7 @@ from niulab.evaluation.detection.monitoring.slices import (
 )
 from niulab.evaluation.detection.monitoring.sources import (
     Sheets,
+    are_among,
     new_round_keys,
     round_hashes,
     without_order,
@@ -29,7 +30,7 @@ from niulab.evaluation.detection.tables.shuffles import SHUFFLE_TEXTS, Key, deal
 from niulab.evaluation.detection.watch import given_factors
 from niulab.evaluation.playlog.store.folder import Store
 
-__all__ = ["Looked", "RoundsTask", "Run", "look_at_parts", "look_at_rounds"]
+__all__ = ["Looked", "RoundsTask", "Run", "known_rounds", "look_at_parts", "look_at_rounds"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -84,11 +85,7 @@ def look_at_rounds(task: RoundsTask) -> Looked:
     found, rows, sources = slice_plays(task.paths, task.place, task.rules)
     found = found if task.ordered else without_order(found)
     plays = task.sheets.recode(found)
-    among = None
-    if task.known is not None:
-        known, keys = np.load(task.known, mmap_mode="r"), round_hashes(plays)
-        at = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
-        among = known[at] == keys if len(known) else np.zeros(len(keys), dtype=np.bool_)
+    among = None if task.known is None else are_among(round_hashes(plays), task.known)
     audits = Audits()
     audits.add_rounds(plays, *task.sheets.why_unmonitored(found), among=among)
     given = given_factors(read_portfolio(task.portfolio), plays)
@@ -145,7 +142,9 @@ def look_at_parts(
     n_rows = sum(part.n_rows for part in parts)
     run(spread, spreads, what="rows by time", n_rows=n_rows)
     rounds, of_part = list[RoundsTask](), list[Part]()
-    known = {version: _known(store, version, folder) for version in {p.version for p in parts}}
+    known = {
+        version: known_rounds(store, version, folder) for version in {p.version for p in parts}
+    }
     for number, part in enumerate(parts):
         for place in range(len(cuts[part]) + 1):
             rounds.append(
@@ -169,12 +168,15 @@ def look_at_parts(
     return found
 
 
-def _known(store: Store, version: int, folder: Path) -> Path | None:
-    """The keys of the rounds that a version brought, unless it could bring no others."""
+def known_rounds(store: Store, version: int, folder: Path) -> Path | None:
+    """A file of the keys of the rounds that a version brought, sorted; None if it could bring no
+    others. Written once into a folder.
+    """
     files = store.manifest.of("rounds")
     if all(file.version >= version for file in files):
         return None
     path = folder / f"known-{version:06}.npy"
-    mine = [store.path / file.path for file in files if file.version == version]
-    np.save(path, new_round_keys(mine))
+    if not path.exists():
+        mine = [store.path / file.path for file in files if file.version == version]
+        np.save(path, new_round_keys(mine))
     return path

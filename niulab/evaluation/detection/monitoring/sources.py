@@ -23,6 +23,7 @@ from niulab.evaluation.playlog.store.folder import Store
 
 __all__ = [
     "Sheets",
+    "are_among",
     "column_hashes",
     "fingerprint_of",
     "is_ordered",
@@ -186,6 +187,16 @@ def new_round_keys(paths: Sequence[Path]) -> NDArray[np.uint64]:
             columns = (pa.chunked_array([batch[name]]) for name in ("table", "round_id"))
             keys.append(column_hashes(*columns))
     return np.sort(np.concatenate(keys))
+
+
+def are_among(keys: NDArray[np.uint64], path: Path) -> NDArray[np.bool_]:
+    """Whether each hash is one of those of ``new_round_keys`` in a file, (n,)."""
+    known = np.load(path, mmap_mode="r")
+    if not len(known):
+        return np.zeros(len(keys), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    found: NDArray[np.bool_] = known[at] == keys
+    return found
 
 
 def _of_column(column: pa.ChunkedArray) -> NDArray[np.uint64]:

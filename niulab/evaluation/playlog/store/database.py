@@ -47,7 +47,10 @@ def memory_bytes(text: str) -> int:
 def database(
     spill: Path, *, memory: str = DEFAULT_MEMORY, threads: int | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory that spills to a folder beyond a memory limit."""
+    """A database in memory that spills to a folder beyond a memory limit.
+
+    Raises PlayLogError for a file that cannot be read or written, or a full disk.
+    """
     size = memory_bytes(memory)
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{size}B",
@@ -61,6 +64,12 @@ def database(
     try:
         connection.execute("SET enable_progress_bar = false")  # it would print on stdout
         yield connection
+    except duckdb.IOException as error:
+        told = str(error).splitlines()[0].removeprefix("IO Error: ")[:300]
+        raise PlayLogError(
+            f"cannot use a file of the store: {told}; make room or mend the file, then the same "
+            "command goes on"
+        ) from error
     finally:
         connection.close()
 

@@ -84,8 +84,13 @@ def read_clean(rows: Rows, layout: Layout, skipped: int, options: ReadOptions, o
     rows.quarantined += trial.quarantined
     rows.warnings = trial.warnings
     rows.n_blank, rows.n_headers = trial.n_blank, trial.n_headers
-    for name in found.unknown:
-        rows.warn(unknown_key(name), len(kept) - len(careful.lines))
+    if layout.separator is None:  # objects may leave out what is null
+        nothing = np.zeros(len(kept), dtype=np.int32)
+        empty = pa.DictionaryArray.from_arrays(pa.array(nothing), pa.array([""], pa.string()))
+        columns = {name: columns.get(name, empty) for name in dict.fromkeys((*CORE, *columns))}
+    n_plain = len(kept) - len(careful.lines)
+    for name in found.unknown if n_plain else ():
+        rows.warn(unknown_key(name), n_plain)
     rows.columns, rows.lines = columns, kept + block.first_line
     return True
 
