@@ -16,8 +16,13 @@ Every message says what is wrong, what was got, and what to write instead.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # pydantic takes longer to import than this whole file
+    from pydantic_core import ErrorDetails
 
 __all__ = [
     "CardError",
@@ -30,6 +35,7 @@ __all__ = [
     "RoundStateError",
     "RulesError",
     "WagerError",
+    "explained",
     "nearest",
 ]
 
@@ -82,3 +88,18 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if match:
         return f"; did you mean '{folded[match[0]]}'?"
     return f"; known: {', '.join(names)}"
+
+
+def explained(item: ErrorDetails, where: str, known: Iterable[str]) -> str:
+    """One line for one of pydantic's errors at a key, whose model knows the keys ``known``."""
+    if item["type"] == "extra_forbidden":
+        return f"unknown key '{where}'{nearest(str(item['loc'][-1]), known)}"
+    if item["type"] == "missing":
+        return f"{where} is missing"
+    if item["type"] == "value_error":  # a sentence of ours, with what was got and what to write
+        return f"{where}: " * bool(where) + item["msg"].removeprefix("Value error, ")
+    if item["type"] == "tuple_type":  # TOML knows lists only
+        return f"{where}: write a list, got {reprlib.repr(item['input'])}"
+    if item["type"] == "too_short":
+        return f"{where} lists at least {item['ctx']['min_length']}, got {item['input']!r}"
+    return f"{where}: {item['msg'][:1].lower()}{item['msg'][1:]}, got {reprlib.repr(item['input'])}"

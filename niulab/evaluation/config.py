@@ -17,14 +17,11 @@ seeds  = [0, 1]
 
 from __future__ import annotations
 
-import reprlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from pydantic_core import ErrorDetails
 
 from niulab.agents.registry import make_agent
 from niulab.engine.rules.toml import parse_toml, read_text
@@ -35,7 +32,6 @@ from niulab.errors import CheckpointError, ConfigError, nearest
 __all__ = [
     "BenchmarkConfig",
     "TrainRow",
-    "explained",
     "find_config",
     "parse_benchmark",
     "read_benchmark",
@@ -120,21 +116,6 @@ def read_tree(path: Path) -> dict[str, Any]:
         return parse_toml(text)
     except ValueError as error:
         raise ConfigError(f"{path} is no TOML: {error}") from None
-
-
-def explained(item: ErrorDetails, where: str, known: Iterable[str]) -> str:
-    """One line for one of pydantic's errors at a key, whose model knows the keys ``known``."""
-    if item["type"] == "extra_forbidden":
-        return f"unknown key '{where}'{nearest(str(item['loc'][-1]), known)}"
-    if item["type"] == "missing":
-        return f"{where} is missing"
-    if item["type"] == "value_error":  # a sentence of ours, with what was got and what to write
-        return f"{where}: " * bool(where) + item["msg"].removeprefix("Value error, ")
-    if item["type"] == "tuple_type":  # TOML knows lists only
-        return f"{where}: write a list, got {reprlib.repr(item['input'])}"
-    if item["type"] == "too_short":
-        return f"{where} lists at least {item['ctx']['min_length']}, got {item['input']!r}"
-    return f"{where}: {item['msg'][:1].lower()}{item['msg'][1:]}, got {reprlib.repr(item['input'])}"
 
 
 def read_benchmark(name: str | Path) -> BenchmarkConfig:

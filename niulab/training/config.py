@@ -36,8 +36,8 @@ from niulab.agents.models.card import NETWORKS, Network, verify_network
 from niulab.engine.rules.toml import overridden
 from niulab.envs.presets import full_id
 from niulab.envs.settings import EnvSettings, make_settings
-from niulab.errors import ConfigError
-from niulab.evaluation.config import explained, find_config, read_tree
+from niulab.errors import ConfigError, explained
+from niulab.evaluation.config import find_config, read_tree
 from niulab.training.algorithm_config import ALGORITHMS, AlgorithmConfig, mistaken_sizes
 from niulab.training.schedules import Schedule
 

@@ -6,17 +6,15 @@ it, ``high`` the most it stakes on each box when that box does; together they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from niulab.agents.systems.sitting import default_base_slip
 from niulab.engine.cards import HAND_SIZE
 from niulab.engine.rules import RuleSet
 from niulab.engine.wagers import Slip, largest_stake, verify_slip
-from niulab.errors import ConfigError, NiuLabError, nearest
+from niulab.errors import ConfigError, NiuLabError, explained
 from niulab.solvers.channels import Channel
 
 __all__ = [
@@ -49,13 +47,6 @@ LIMITS = "limits"
 """Written for ``high``: as much as the table takes on every box."""
 
 
-def _explained(item: ErrorDetails, known: Iterable[str]) -> str:
-    where = ".".join(map(str, item["loc"])) or "players"
-    if item["type"] == "extra_forbidden":
-        return f"unknown key '{where}'{nearest(str(item['loc'][-1]), known)}"
-    return f"{where}: {item['msg']}, got {item['input']!r}"
-
-
 class PlayerConfig(BaseModel):
     """A kind of player, ``count`` times over.
 
@@ -71,8 +62,12 @@ class PlayerConfig(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
+            known = type(self).model_fields
             raise ConfigError(
-                "; ".join(_explained(item, type(self).model_fields) for item in error.errors())
+                "; ".join(
+                    explained(item, ".".join(map(str, item["loc"])), known)
+                    for item in error.errors()
+                )
             ) from None
 
     @property

@@ -20,9 +20,8 @@ from pydantic import (
 from niulab.engine.rules.catalog import DEFAULT_RULES, load_rules
 from niulab.engine.rules.model import RuleSet
 from niulab.engine.wagers import Slip, verify_slip
-from niulab.errors import ConfigError, RulesError, WagerError
+from niulab.errors import ConfigError, RulesError, WagerError, explained
 from niulab.evaluation.benchmark import circumstances
-from niulab.evaluation.config import explained
 from niulab.evaluation.tables import Cells
 
 __all__ = [

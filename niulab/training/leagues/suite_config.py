@@ -39,10 +39,9 @@ from niulab.agents.registry import make_agent
 from niulab.engine.rules.toml import overridden
 from niulab.envs.presets import full_id
 from niulab.envs.settings import EnvSettings, make_settings
-from niulab.errors import CheckpointError, ConfigError, nearest
+from niulab.errors import CheckpointError, ConfigError, explained, nearest
 from niulab.evaluation.config import (
     BenchmarkConfig,
-    explained,
     find_config,
     parse_benchmark,
     read_tree,

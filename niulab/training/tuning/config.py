@@ -34,8 +34,8 @@ from pydantic import (
 )
 
 from niulab.engine.rules.toml import overlaid
-from niulab.errors import ConfigError
-from niulab.evaluation.config import explained, find_config, read_tree
+from niulab.errors import ConfigError, explained
+from niulab.evaluation.config import find_config, read_tree
 from niulab.training.config import TrainConfig, parse_train, read_train
 
 __all__ = ["Choice", "Range", "TuneConfig", "parse_tune", "read_tune", "without_nones"]
