@@ -193,7 +193,7 @@ def test_what_was_told_is_part_of_the_state_and_of_copies():
         state = env.get_state()
         env.teach_detector(law_of(env.settings))
         told = json.loads(json.dumps(env.get_state()))
-        twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301
+        twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301, our own
         paid = env.step(act)[1]
         assert [twin.step(act)[1] for twin in twins] == [paid, paid]
         env.set_state(state)  # of before

@@ -239,7 +239,7 @@ def test_rows_of_one_time_are_in_one_order(tmp_path):
     plays = make_plays(120)
     plays.time[:] = plays.time[0]
     lines = lines_of(plays)
-    shuffled = [lines[0], *random.Random(1).sample(lines[1:], len(lines) - 1)]  # noqa: S311
+    shuffled = [lines[0], *random.Random(1).sample(lines[1:], len(lines) - 1)]  # noqa: S311 - seeded
     logs = [write_log(tmp_path / "a.csv", lines), write_log(tmp_path / "b.csv", shuffled)]
     one, two = (imported(tmp_path / log.stem, [log]) for log in logs)
     assert one[1] == two[1]

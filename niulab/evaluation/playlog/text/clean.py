@@ -203,8 +203,9 @@ class _Lines:
             if any(fields[place] for place in left_out):
                 return False
             if layout.separator is None:
-                fields = [fields[place_of[n]] if n else "" for n in self.form.names]  # noqa: PLW2901
-            text = _BETWEEN.join(fields)
+                text = _BETWEEN.join(fields[place_of[n]] if n else "" for n in self.form.names)
+            else:
+                text = _BETWEEN.join(fields)
             if text.count(_BETWEEN) != len(self.form.names) - 1 or "\n" in text or "\r" in text:
                 return False
             written.append(text.encode("utf-8", "replace") + b"\n")
