@@ -29,6 +29,7 @@ __all__ = [
     "HoldOut",
     "HoleCarder",
     "LatePlayer",
+    "PlacedSight",
     "PlayerConfig",
     "RatedPlayer",
     "SightConfig",
@@ -163,30 +164,30 @@ class SightConfig(AttackConfig):
         return found
 
 
-class HoleCarder(SightConfig):
+class PlacedSight(SightConfig):
+    """Sees the card at one place of the deal, by default the dealer's first."""
+
+    place: Annotated[int, Field(ge=0, le=9)] = 5
+
+    @property
+    def seen_place(self) -> int:
+        return self.place
+
+
+class HoleCarder(PlacedSight):
     """Sees a card as it is dealt."""
 
     kind: Literal["hole_carder"] = "hole_carder"
-    place: Annotated[int, Field(ge=0, le=9)] = 5
-
-    @property
-    def seen_place(self) -> int:
-        return self.place
 
 
-class EdgeSorter(SightConfig):
+class EdgeSorter(PlacedSight):
     """Tells classes of cards by their backs."""
 
     kind: Literal["edge_sorter"] = "edge_sorter"
-    place: Annotated[int, Field(ge=0, le=9)] = 5
     shows: Shows = ("A 2 3 4 5",)
 
-    @property
-    def seen_place(self) -> int:
-        return self.place
 
-
-class Colluders(SightConfig):
+class Colluders(PlacedSight):
     """A peeker who stakes flat and passes a card of the dealer's to the others of his team."""
 
     kind: Literal["colluders"] = "colluders"
@@ -194,27 +195,18 @@ class Colluders(SightConfig):
     stakers: Annotated[int, Field(ge=1, le=8)] = 2
 
     @property
-    def seen_place(self) -> int:
-        return self.place
-
-    @property
     def team(self) -> int:
         return 1 + self.stakers
 
 
-class FrontierPlayer(SightConfig):
+class FrontierPlayer(PlacedSight):
     """Sees a card and hides it as well as can be: a point of the stealth frontier.
 
     mu: what a nat of information costs it, in base units. It stakes high or low, by chance.
     """
 
     kind: Literal["frontier"] = "frontier"
-    place: Annotated[int, Field(ge=0, le=9)] = 5
     mu: Annotated[float, Field(gt=0, strict=False)] = 0.05
-
-    @property
-    def seen_place(self) -> int:
-        return self.place
 
     def mistakes(self, rules: RuleSet) -> list[str]:
         found = super().mistakes(rules)
@@ -226,19 +218,14 @@ class FrontierPlayer(SightConfig):
         return found
 
 
-class RatedPlayer(SightConfig):
+class RatedPlayer(PlacedSight):
     """Sees a card and stakes high with a chance by its class: any policy of two slips.
 
     rates: the chance of the high slip by class, in the order of ``shows``.
     """
 
     kind: Literal["rated"] = "rated"
-    place: Annotated[int, Field(ge=0, le=9)] = 5
     rates: Annotated[tuple[Share, ...], Field(strict=False, min_length=1)]
-
-    @property
-    def seen_place(self) -> int:
-        return self.place
 
     def mistakes(self, rules: RuleSet) -> list[str]:
         found = super().mistakes(rules)
@@ -249,7 +236,7 @@ class RatedPlayer(SightConfig):
         return found
 
 
-class Steerer(SightConfig):
+class Steerer(PlacedSight):
     """Knows a card of the first packet and bids for it with the largest required stake.
 
     bid: what it stakes on the required box for the packet, in cents.
@@ -258,10 +245,6 @@ class Steerer(SightConfig):
     kind: Literal["steerer"] = "steerer"
     place: Annotated[int, Field(ge=0, le=4)] = 0
     bid: Annotated[int, Field(gt=0)] = 5000
-
-    @property
-    def seen_place(self) -> int:
-        return self.place
 
     def mistakes(self, rules: RuleSet) -> list[str]:
         found = super().mistakes(rules)
